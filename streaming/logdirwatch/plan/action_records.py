@@ -14,7 +14,7 @@ from logdirwatch.model.actions.parts import Target, Undo
 from logdirwatch.model.identity import identity
 from logdirwatch.model.record_part import as_written
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import STOPPING_STEPS, ActionKind, ActionStatus
+from logdirwatch.model.vocabulary import MOVES, STOPPING_STEPS, ActionKind, ActionStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.availability.impact import veto_predicted_harm
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
@@ -55,7 +55,7 @@ def record(
         cluster=alert.cluster,
         target=as_written(proposal.target, Target),
         reason=proposal.reason,
-        expected=as_written(proposal.expected, EXPECTED[proposal.kind]),
+        expected=as_written(_dated(proposal, now_ms), EXPECTED[proposal.kind]),
         preconditions=[precondition._asdict() for precondition in agreed(proposal)],
         vetoes=[veto._asdict() for veto in proposal.vetoes],
         data_loss=proposal.data_loss,
@@ -72,6 +72,18 @@ def record(
         owner=None if policy.owner is None else policy.owner.kind,
     )
     return replace(action, content_hash=content_hash(action))
+
+
+def _dated(proposal: ProposedAction, now_ms: int) -> dict[str, Any]:
+    """Return what is expected of a proposal, with the moment at which its bytes are free if it starts at once.
+
+    Only of what Kafka carries out from then on by itself; what people do on hosts and disks has no such moment.
+    """
+    needs_ms = proposal.expected.get("needs_ms") if proposal.kind in _DATED else None
+    return {**proposal.expected, "frees_by_ms": None if needs_ms is None else now_ms + needs_ms}
+
+
+_DATED = MOVES | {ActionKind.LOWER_RETENTION, ActionKind.DELETE_RECORDS}
 
 
 def _based_on(proposal: ProposedAction, snapshot: ClusterSnapshot | None) -> dict[str, Any]:

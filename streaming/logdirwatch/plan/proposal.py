@@ -93,7 +93,6 @@ class ProposedAction:
 def effect(
     *,
     frees_bytes: int | None = None,
-    frees_by_ms: int | None = None,
     needs_ms: int | None = None,
     on: list[dict[str, Any]] | None = None,
     time_to_full_after_ms: int | None = None,
@@ -102,12 +101,12 @@ def effect(
     """Return ``expected`` of an action.
 
     ``frees_bytes`` is what the alert's own directory gains; ``on`` lists every directory that changes, negative if it
-    loses room. ``needs_ms`` is the time from its start until the bytes are free, ``frees_by_ms`` that moment if it
-    starts now. None: unknown.
+    loses room. ``needs_ms`` is the time from its start until the bytes are free; a record has that moment too,
+    ``frees_by_ms``. None: unknown.
     """
     return {
         "frees_bytes": frees_bytes,
-        "frees_by_ms": frees_by_ms,
+        "frees_by_ms": None,
         "needs_ms": needs_ms,
         "on": on or [],
         "time_to_full_after_ms": time_to_full_after_ms,

@@ -56,14 +56,12 @@ def frees(
     size_bytes: int,
     *,
     needs_ms: int | None = None,
-    now_ms: int | None = None,
     taken: Mapping[LogDirId, int] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
     """Return ``expected`` of an action that frees bytes in a directory; ``taken`` is what others get instead."""
     return effect(
         frees_bytes=size_bytes,
-        frees_by_ms=None if now_ms is None or needs_ms is None else now_ms + needs_ms,
         needs_ms=needs_ms,
         **{
             "on": [*bytes_at({source.place: size_bytes}), *bytes_at({at: -size for at, size in (taken or {}).items()})],

@@ -107,7 +107,7 @@ def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) 
     is_soon = not outlasts_new_room(found.source, policy)
     if found.ended or not (is_soon and copies_to([directory.place], snapshot)):
         return found
-    lossless = relieve_without_loss(found.source, found.snapshot, policy, found.needed_bytes, 0)
+    lossless = relieve_without_loss(found.source, found.snapshot, policy, found.needed_bytes)
     lost = bytes_to_delete(
         found.source, lossless.proposals, found.needed_bytes, policy, hoped_bytes(lossless.proposals, found.source)
     )
@@ -138,11 +138,11 @@ def _is_relied_on(restart: ProposedAction, source: LogDir) -> bool:
     return not restart.vetoes and not is_full_within_the_hour(source)
 
 
-def propose_relief(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[ProposedAction]:
+def propose_relief(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return the actions for a filling directory; empty if nothing can be gained."""
     stand = space_need_of(directory, snapshot, policy)
-    proposals = _answer(stand, policy, now_ms)
-    is_enough = stand.asked_bytes == 0
+    proposals = _answer(stand, policy)
+    is_enough = stand.needed_bytes + stand.lasting_bytes == 0
     watched = [propose_watch(stand.source, stand.running, policy, is_enough=is_enough)] if stand.running.reliefs else []
     strays = propose_stray_check(stand.source, stand.snapshot, policy)
     late = (n for n, one in enumerate(proposals) if one.kind in MOVES and not one.vetoes and is_in_time(one) is False)
@@ -152,13 +152,13 @@ def propose_relief(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy,
     return [*stand.overdue, *found] if is_first else [*found, *stand.overdue]
 
 
-def _answer(stand: SpaceNeed, policy: Policy, now_ms: int) -> list[ProposedAction]:
+def _answer(stand: SpaceNeed, policy: Policy) -> list[ProposedAction]:
     """Return the actions that free the bytes that a directory needs, in order."""
     source, snapshot, needed, asked = stand.source, stand.snapshot, stand.needed_bytes, stand.asked_bytes
     if asked <= 0:
         return []
     being_cut_bytes = _being_cut_bytes(source, snapshot, policy, needed)
-    lossless = relieve_without_loss(source, snapshot, policy, asked - being_cut_bytes, now_ms)
+    lossless = relieve_without_loss(source, snapshot, policy, asked - being_cut_bytes)
     missing = asked - freed_by(lossless.proposals, source)
     grown = more_room(source, snapshot, policy, missing, lossless.proposals) if missing > 0 else []
     room = apply_decisions(grown, snapshot.decisions)
@@ -170,10 +170,10 @@ def _answer(stand: SpaceNeed, policy: Policy, now_ms: int) -> list[ProposedActio
     hoped = hoped_bytes(gentle, source)
     least = bytes_to_delete(source, gentle, needed, policy, hoped)
     wanted = least or bytes_to_delete(source, gentle, needed, policy)
-    cuts, against = _cuts(source, snapshot, policy, wanted, lossless, gentle, now_ms)
+    cuts, against = _cuts(source, snapshot, policy, wanted, lossless, gentle)
     # Records are deleted no sooner than a cut takes effect, so a late cut leaves no more to be lost.
     still = wanted - sum(cut.expected["frees_bytes"] or 0 for cut in cuts if not cut.vetoes)
-    lost = [*cuts, *_losses(source, snapshot, policy, still, cuts, now_ms)]
+    lost = [*cuts, *_losses(source, snapshot, policy, still, cuts)]
     is_room_in_time = _has_time_for(room, source, policy)
     if wanted > least or is_room_in_time:
         lost = [with_vetoes(one, LOSSLESS_FIRST) if one.data_loss else one for one in lost]
@@ -269,7 +269,6 @@ def _cuts(
     wanted: int,
     ways: LosslessRelief,
     beside: Sequence[ProposedAction],
-    now_ms: int,
 ) -> tuple[list[ProposedAction], tuple[Veto, ...]]:
     """Return the cuts that free ``wanted`` bytes, preferably of topics without moves, and why there are not more."""
     if wanted <= 0:
@@ -281,7 +280,7 @@ def _cuts(
         others = snapshot.without(ways.cut | (ways.taken if beside_moves else frozenset()))
         found: RetentionCuts = plan_cuts(lasting, others, policy, wanted)
         proposals = [
-            propose_cut(lasting, one, snapshot, policy, now_ms, is_moving=one.topic.name in moved) for one in found.cuts
+            propose_cut(lasting, one, snapshot, policy, is_moving=one.topic.name in moved) for one in found.cuts
         ]
         return apply_decisions(proposals, snapshot.decisions), found.vetoes
 
@@ -293,11 +292,11 @@ def _cuts(
 
 
 def _losses(
-    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, cuts: Sequence[ProposedAction], now_ms: int
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, cuts: Sequence[ProposedAction]
 ) -> list[ProposedAction]:
     """Return the actions that lose data beyond retention, if cuts are not enough."""
     if missing <= 0 or not source.is_urgent:
         return []
     targets = [*(proposal.target for proposal in cuts), *(target for _, target in snapshot.decisions.rejected)]
     cut = {str(target["topic"]) for target in targets if "topic" in target}
-    return apply_decisions(propose_deletion(source, snapshot, policy, missing, cut, now_ms), snapshot.decisions)
+    return apply_decisions(propose_deletion(source, snapshot, policy, missing, cut), snapshot.decisions)

@@ -47,29 +47,27 @@ class LosslessRelief:
     cut: frozenset[TopicPartition] = frozenset()
 
 
-def relieve_without_loss(
-    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int
-) -> LosslessRelief:
+def relieve_without_loss(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> LosslessRelief:
     """Return the moves that free what a directory needs, and the alternatives if they do not."""
     if needed <= 0:
         return LosslessRelief()
-    found = _lasting_moves(source, snapshot, policy, needed, now_ms)
+    found = _lasting_moves(source, snapshot, policy, needed)
     if not all(map(_is_sure, found.proposals)):
-        local = _local_cuts(source, snapshot, policy, needed, now_ms)
+        local = _local_cuts(source, snapshot, policy, needed, frozenset())
         found = LosslessRelief() if freed_by(local, source) >= needed else found
     proposals = list(found.proposals)
     if freed_by(proposals, source) < needed:
         asked = _ask_to_raise(
-            source, snapshot, policy, proposals, lambda free: _moves(source, free, policy, needed, now_ms).proposals
+            source, snapshot, policy, proposals, lambda free: _moves(source, free, policy, needed).proposals
         )
         proposals += apply_decisions(asked, snapshot.decisions)
-    local = _local_cuts(source, snapshot.without(found.taken), policy, needed - freed_by(proposals, source), now_ms)
+    local = _local_cuts(source, snapshot, policy, needed - freed_by(proposals, source), found.taken)
     proposals += local
     cut = frozenset(p.key for proposal in local for p in snapshot.topics[str(proposal.target["topic"])].partitions)
     for more in (propose_look_at_unknown, propose_uncordons, propose_return_of_broker):
         missing = needed - freed_by(proposals, source)
         if missing > 0:
-            proposals += apply_decisions(more(source, snapshot, policy, missing, now_ms), snapshot.decisions)
+            proposals += apply_decisions(more(source, snapshot, policy, missing), snapshot.decisions)
     return LosslessRelief(tuple(proposals), found.taken, found.against, cut)
 
 
@@ -80,28 +78,28 @@ def _is_sure(move: ProposedAction) -> bool:
 
 
 def _local_cuts(
-    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
+    source: LogDir,
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    missing: int,
+    taken: frozenset[TopicPartition],
 ) -> list[ProposedAction]:
     """Return the cuts of local copies of tiered topics: remote storage keeps what is deleted (KIP-405)."""
     here = {replica.topic for replica in snapshot.replicas_in(source.place)}
     if missing <= 0 or not any(snapshot.topics[name].is_tiered for name in here & snapshot.topics.keys()):
         return []
-    cuts = plan_cuts(source, snapshot, policy, missing).cuts
-    proposals = (
-        propose_cut(source, cut, snapshot, policy, now_ms, is_moving=False) for cut in cuts if not cut.way.loses_data
-    )
+    cuts = plan_cuts(source, snapshot.without(taken), policy, missing).cuts
+    proposals = (propose_cut(source, cut, snapshot, policy, is_moving=False) for cut in cuts if not cut.way.loses_data)
     return apply_decisions(proposals, snapshot.decisions)
 
 
-def _lasting_moves(
-    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int
-) -> LosslessRelief:
+def _lasting_moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> LosslessRelief:
     """Return moves that free what is needed, or more if the directory were full again before room can be added.
 
     If the largest replicas are not those that grow, these alone may do better. What is moved more may be what does not
     grow, so that still more is needed.
     """
-    best = _moves(source, snapshot, policy, needed, now_ms)
+    best = _moves(source, snapshot, policy, needed)
     least = _short_bytes(source, best, snapshot, policy)
     if least <= 0 or not snapshot.growth or freed_by(best.proposals, source) < needed:
         return best
@@ -110,7 +108,7 @@ def _lasting_moves(
         wanted, short = needed, least
         for _ in range(ROUNDS):
             wanted += short
-            way = _moves(source, one, policy, wanted, now_ms)
+            way = _moves(source, one, policy, wanted)
             short = _short_bytes(source, way, snapshot, policy)
             best, least = (way, short) if short < least else (best, least)
             if least <= 0:
@@ -132,23 +130,22 @@ def short_bytes(left: LogDir, policy: Policy) -> int:
     return int(by_then - grown) + 1
 
 
-def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> LosslessRelief:
+def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> LosslessRelief:
     """Return moves within the broker, and to other brokers for what is left.
 
     Late moves within the broker only if those to other brokers alone do not free enough in time.
     """
-    inside = _inside(source, snapshot, less_full_than(source, snapshot, policy, CLEARLY_LESS_RATIO), needed, now_ms)
+    inside = _inside(source, snapshot, less_full_than(source, snapshot, policy, CLEARLY_LESS_RATIO), needed)
     policy = less_full_than(source, snapshot, policy)
     is_late = any(is_in_time(proposal) is False for proposal in inside.proposals)
     if is_late:
-        outside = _outside(source, snapshot, policy, needed, now_ms)
+        outside = _outside(source, snapshot, policy, needed, frozenset())
         if freed_by(outside.proposals, source) >= needed:
             return outside
     moved = sum(proposal.expected["frees_bytes"] or 0 for proposal in inside.proposals)
     if moved >= needed:
         return inside
-    rest = snapshot.without(inside.taken)
-    outside = _outside(after(source, inside.proposals), rest, policy, needed - moved, now_ms)
+    outside = _outside(after(source, inside.proposals), snapshot, policy, needed - moved, inside.taken)
     return LosslessRelief(
         (*inside.proposals, *outside.proposals),
         inside.taken | outside.taken,
@@ -156,17 +153,23 @@ def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: in
     )
 
 
-def _inside(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> LosslessRelief:
+def _inside(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> LosslessRelief:
     is_open = not snapshot.decisions.is_rejected(ActionKind.MOVE_LOG_DIR, place_target(source))
     moves = plan_moves(source, snapshot, policy, goal_bytes=needed) if is_open else Moves()
-    proposals = apply_decisions(propose_move(source, moves, snapshot, policy, now_ms), snapshot.decisions)
+    proposals = apply_decisions(propose_move(source, moves, snapshot, policy), snapshot.decisions)
     return LosslessRelief(tuple(proposals), frozenset(assignment.key for assignment in moves.assignments), moves.vetoes)
 
 
-def _outside(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int) -> LosslessRelief:
+def _outside(
+    source: LogDir,
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    missing: int,
+    taken: frozenset[TopicPartition],
+) -> LosslessRelief:
     is_open = not snapshot.decisions.is_rejected(ActionKind.REASSIGN, place_target(source))
-    plan = plan_offload(source, snapshot, policy, missing) if is_open else Offload()
-    proposals = apply_decisions(propose_offload(source, plan, missing, snapshot, policy, now_ms), snapshot.decisions)
+    plan = plan_offload(source, snapshot, policy, missing, taken) if is_open else Offload()
+    proposals = apply_decisions(propose_offload(source, plan, missing, snapshot, policy), snapshot.decisions)
     # What a veto keeps where it is may be cut: it is perhaps what fills the directory.
     moved = frozenset(key for one in proposals if not one.vetoes for key in keys_in(one.reassignment))
     return LosslessRelief(tuple(proposals), moved, plan.vetoes)
@@ -243,11 +246,11 @@ BRING_BACK, UNKNOWN_LOG_DIRS = "bring_back", "unknown_log_dirs"
 
 
 def propose_look_at_unknown(
-    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int
 ) -> list[ProposedAction]:
     """Return the advice to find out the state of the broker's unknown directories; empty if no move waits for it."""
     unknown, there = snapshot.unknown_in(source.broker), _as_serving(source.broker, snapshot)
-    then = _moved(source, source.broker, there, policy, missing, now_ms) if unknown else None
+    then = _moved(source, source.broker, there, policy, missing) if unknown else None
     if then is None:
         return []
     frees, needs = then.expected["frees_bytes"], then.expected["needs_ms"]
@@ -261,25 +264,23 @@ def propose_look_at_unknown(
     return [replace(look, preconditions=(in_time(source, needs),))]
 
 
-def propose_uncordons(
-    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
-) -> list[ProposedAction]:
+def propose_uncordons(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int) -> list[ProposedAction]:
     """Return the uncordoning that gives most room, the own broker's first; empty if none gives any."""
     for directory in _cordoned(source, snapshot, policy):
         opened = snapshot.with_directories([replace(directory, is_cordoned=False)])
-        if (then := _moved(source, directory.broker, opened, policy, missing, now_ms)) is not None:
+        if (then := _moved(source, directory.broker, opened, policy, missing)) is not None:
             return [propose_uncordon_for(source, directory, then, snapshot, policy)]
     return []
 
 
 def propose_return_of_broker(
-    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int
 ) -> list[ProposedAction]:
     """Return the advice to bring back a fenced or stopped broker whose directories have the room."""
     for broker in _brokers_down(source, snapshot):
         back = replace(broker, status=BrokerStatus.ONLINE, is_fenced=False)
         there = _as_serving(broker.id, replace(snapshot, brokers={**snapshot.brokers, broker.id: back}))
-        if (then := _moved(source, broker.id, there, policy, missing, now_ms)) is not None:
+        if (then := _moved(source, broker.id, there, policy, missing)) is not None:
             return [_bring_back(source, broker, then, snapshot, policy)]
     return []
 
@@ -325,14 +326,12 @@ def keeps_room_for_others(directory: LogDir, snapshot: ClusterSnapshot) -> bool:
     return is_less_full and any(d.is_urgent for d in measured)
 
 
-def _moved(
-    source: LogDir, broker: int, opened: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
-) -> ProposedAction | None:
+def _moved(source: LogDir, broker: int, opened: ClusterSnapshot, policy: Policy, missing: int) -> ProposedAction | None:
     """Return the move, inside the broker or to others, that is possible on a snapshot with more room; None: none is."""
     if broker == source.broker:
-        found = _inside(source, opened, policy, missing, now_ms)
+        found = _inside(source, opened, policy, missing)
     else:
-        found = _outside(source, opened, policy, missing, now_ms)
+        found = _outside(source, opened, policy, missing, frozenset())
     return next((proposal for proposal in found.proposals if not proposal.vetoes), None)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from logdirwatch.model.broker_failures import BrokerFailureReason
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerAwayEvidence, KnownLogDir
-from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause, LogDirStatus
 from logdirwatch.plan.actions.brokers.expand_disk import grow_if_short
 from logdirwatch.plan.actions.brokers.investigate import (
@@ -52,7 +51,7 @@ FULL_DIRECTORIES = 2
 
 def propose(situation: Situation) -> list[ProposedAction]:
     """Return the actions for a broker that is down or not reported; for one in planned maintenance only a check."""
-    alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
+    alert, snapshot, policy = situation.alert, situation.snapshot, situation.policy
     shown = read_as(alert.evidence, BrokerAwayEvidence)
     if alert.broker is None or alert.broker not in snapshot.brokers or shown.maintenance is not None:
         return [situation.look]
@@ -71,7 +70,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
         *_all_replaced(sick, snapshot, policy),
         *(repair_file_system(directory, NOTHING_SAID, None, snapshot, policy) for directory in corrupt),
         _started(shown, start_broker(broker, snapshot, policy, _why(full, sick, limited, shown))),
-        *_rebuilt(alert, broker, snapshot, policy, now_ms),
+        *_rebuilt(situation, broker),
         *cancel_dead_ends(broker, None, snapshot, policy),
         *([] if is_told else [situation.look]),
     ]
@@ -87,7 +86,7 @@ def _recovering(situation: Situation, broker: int, logs: int) -> list[ProposedAc
     )
     later = [
         start_broker(broker, snapshot, policy, "only if its process has ended"),
-        *_rebuilt(situation.alert, broker, snapshot, policy, situation.now_ms),
+        *_rebuilt(situation, broker),
     ]
     veto = Veto("recovering", f"broker {broker} is starting: it {left}")
     return [replace(situation.look, reason=wait), *(with_vetoes(one, veto) for one in later)]
@@ -101,9 +100,8 @@ def _started(shown: BrokerAwayEvidence, proposal: ProposedAction) -> ProposedAct
     return replace(proposal, preconditions=(Precondition("process_ended", text, None), *proposal.preconditions))
 
 
-def _rebuilt(
-    alert: AlertRecord, broker: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
-) -> list[ProposedAction]:
+def _rebuilt(situation: Situation, broker: int) -> list[ProposedAction]:
+    snapshot, policy = situation.snapshot, situation.policy
     repair = plan_rebuild(broker, partitions_on(broker, snapshot), snapshot, policy)
     target: Mapping[str, Any] = {"broker": broker, "log_dir": None}
     if not repair.assignments:
@@ -113,11 +111,11 @@ def _rebuilt(
         stray=f"the old copies on broker {broker} are strays when it is back",
         undo=f"only once broker {broker} is alive again",
     )
-    gone_ms, wait_ms = now_ms - alert.opened_at_ms, policy.limits.rebuild_after_ms
-    if gone_ms < wait_ms:
-        text = f"broker {broker} may come back, and all of it would be copied for nothing; wait {human_ms(wait_ms)}"
+    if situation.may_come_back:
+        wait = human_ms(policy.limits.rebuild_after_ms)
+        text = f"broker {broker} may come back, and all of it would be copied for nothing; wait {wait}"
         return [rebuild_later(target, loss, repair, snapshot, Veto("may_come_back", text))]
-    return [rebuild((broker, ""), target, loss, repair, snapshot, policy, now_ms)]
+    return [rebuild((broker, ""), target, loss, repair, snapshot, policy)]
 
 
 def _all_replaced(sick: list[LogDir], snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:

@@ -43,7 +43,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     filling = frozenset(name for place in places for name in filling_topics(place, snapshot))
     cuts = plan_fleet_cuts(needed, snapshot, policy, refusals, filling)
     lost = apply_decisions(
-        [propose_fleet_cut(cut, gain(cut, needed), snapshot, policy, situation.now_ms) for cut in cuts],
+        [propose_fleet_cut(cut, gain(cut, needed), snapshot, policy) for cut in cuts],
         snapshot.decisions,
     )
     brakes = _brakes(places, lost, filling, snapshot, policy)

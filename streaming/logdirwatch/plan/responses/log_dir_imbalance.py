@@ -17,7 +17,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
     A filling directory takes precedence: its own plan needs the same replicas and the same room.
     """
-    alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
+    alert, snapshot, policy = situation.alert, situation.snapshot, situation.policy
     mine = [] if alert.broker is None else snapshot.directories_of.get(alert.broker, ())
     if any(directory.status in _FILLING for directory in mine):
         return [situation.look_because("a directory of the broker is filling: its own alert says what to move")]
@@ -36,7 +36,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     goal = (fullest.used_bytes or 0) - int(mean * (fullest.total_bytes or 0))
     less_full = less_full_than(fullest, snapshot, policy, CLEARLY_LESS_RATIO)
     moves = plan_moves(fullest, snapshot, less_full, goal_bytes=goal)
-    return propose_move(fullest, moves, snapshot, policy, now_ms)
+    return propose_move(fullest, moves, snapshot, policy)
 
 
 RESPONSE = Response(

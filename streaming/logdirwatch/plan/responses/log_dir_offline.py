@@ -52,7 +52,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
     The fast lane knows no cause; moments later the state machine knows it, or reports it as unknown.
     """
-    alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
+    alert, snapshot, policy = situation.alert, situation.snapshot, situation.policy
     away = offline_log_dirs_of(alert, snapshot)
     if away is None:
         return []
@@ -83,9 +83,9 @@ def propose(situation: Situation) -> list[ProposedAction]:
         ),
         *looks,
         *_repaired(away, snapshot, policy),
-        *([] if repair is None else _replaced(step, away, failed, repair, policy, now_ms)),
+        *([] if repair is None else _replaced(step, away, failed, repair, policy)),
         *([] if len(away.of_cause(Cause.FILE_SYSTEM)) == len(away.directories) else [restarted]),
-        *_rebuilt_in_the_end(away, restarted, policy, now_ms, has_array=bool(arrays)),
+        *_rebuilt_in_the_end(away, restarted, policy, has_array=bool(arrays)),
         *([] if repair is None or repair.assignments else elect_preferred(away.target, snapshot, policy)),
     ]
     if {found.cause for found in away.directories} <= _EXPLAINED:
@@ -174,7 +174,6 @@ def _replaced(
     failed: Sequence[LogDir],
     repair: Repair,
     policy: Policy,
-    now_ms: int,
 ) -> list[ProposedAction]:
     """Return the actions for failed disks: copies elsewhere, rescue of last copies, new disks.
 
@@ -189,7 +188,7 @@ def _replaced(
         proposals.append(look_at_host(step, away, unnamed, Cause.FAILED))
     if repair.assignments:
         place = (away.broker, str(away.target["log_dir"]))
-        proposals.append(rebuild(place, away.target, _loss(away, failed), repair, snapshot, policy, now_ms))
+        proposals.append(rebuild(place, away.target, _loss(away, failed), repair, snapshot, policy))
     for directory in failed:
         own, proof = repair, away.proofs[directory.path]
         if away.is_several:
@@ -202,7 +201,7 @@ def _replaced(
 
 
 def _rebuilt_in_the_end(
-    away: OfflineLogDirs, restarted: ProposedAction, policy: Policy, now_ms: int, *, has_array: bool
+    away: OfflineLogDirs, restarted: ProposedAction, policy: Policy, *, has_array: bool
 ) -> list[ProposedAction]:
     """Return copies elsewhere of what a restart should bring back, if it cannot be done or may not help."""
     sound = [directory for directory in away.directories if directory.cause is not Cause.FAILED]
@@ -213,7 +212,7 @@ def _rebuilt_in_the_end(
     if not repair.assignments:
         return []
     place = (away.broker, str(away.target["log_dir"]))
-    proposal = rebuild(place, away.target, _loss(away, sound), repair, away.snapshot, policy, now_ms)
+    proposal = rebuild(place, away.target, _loss(away, sound), repair, away.snapshot, policy)
     text = f"{some_of(away.names)} cannot be brought back soon: what comes back by a restart is copied for nothing"
     return [replace(proposal, preconditions=(*proposal.preconditions, Precondition("stays_away", text, None)))]
 

@@ -39,11 +39,11 @@ BY_INODES = "inodes"
 
 def propose(situation: Situation) -> list[ProposedAction]:
     """Return the actions for a filling directory."""
-    alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
+    alert, snapshot, policy = situation.alert, situation.snapshot, situation.policy
     directory = situation.directory
     if directory is None or not directory.is_serving:
         return []
-    shown, proposals = read_as(alert.evidence, LogDirSpaceEvidence), propose_relief(directory, snapshot, policy, now_ms)
+    shown, proposals = read_as(alert.evidence, LogDirSpaceEvidence), propose_relief(directory, snapshot, policy)
     if shown.decided_by == BY_INODES:
         # Free bytes alone do not help, whatever space is left.
         proof = OfflineEvidence(used_inodes_ratio=shown.used_inodes_ratio)

@@ -143,7 +143,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     rest = _with_last_copies_alone(directory, snapshot) if demoted else snapshot
     rebuilt, unplaced = list[ProposedAction](), None
     if sick and rest is not None:
-        rebuilt, unplaced = _rebuilt(alert, directory, rest, policy, situation.now_ms)
+        rebuilt, unplaced = _rebuilt(alert, directory, rest, policy)
     replacement = (
         f"plan to replace {named(device)} (smartctl -x shows its state): a probe that passes does not prove that all "
         f"of it can be read; once it is replaced or known to be good: {_healthy(alert)}"
@@ -207,13 +207,13 @@ def _healthy(alert: AlertRecord) -> str:
 
 
 def _rebuilt(
-    alert: AlertRecord, directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+    alert: AlertRecord, directory: LogDir, snapshot: ClusterSnapshot, policy: Policy
 ) -> tuple[list[ProposedAction], str | None]:
     """Return the copies of a failing disk's replicas from other replicas, or what would make them possible."""
     repair = plan_repair(directory.place, snapshot, policy)
-    moved = _moved_inside(directory, repair, snapshot, policy, now_ms)
+    moved = _moved_inside(directory, repair, snapshot, policy)
     if not repair.assignments:
-        closed = [] if moved else _cordoned_beside(directory, repair, snapshot, policy, now_ms)
+        closed = [] if moved else _cordoned_beside(directory, repair, snapshot, policy)
         helps = "; ".join([*closed, *remedies(repair)])
         return moved, f"nothing can be moved off it now; would help: {helps}" if helps and not moved else None
     device = read_as(alert.evidence, BrokerSuspectEvidence).device
@@ -224,12 +224,10 @@ def _rebuilt(
         undo=f"only once {directory.path} is known to be good",
     )
     target = {"broker": directory.broker, "log_dir": directory.path}
-    return [rebuild(directory.place, target, loss, repair, snapshot, policy, now_ms), *moved], None
+    return [rebuild(directory.place, target, loss, repair, snapshot, policy), *moved], None
 
 
-def _moved_inside(
-    directory: LogDir, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
-) -> list[ProposedAction]:
+def _moved_inside(directory: LogDir, repair: Repair, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return the move to the broker's other directories of last copies, if no other broker takes them.
 
     The disk can still be read; replicas with a copy elsewhere can wait for room on another broker.
@@ -246,18 +244,16 @@ def _moved_inside(
     why = f"{directory.path} is about to fail, and no other broker can take this"
     return [
         replace(proposal, reason=f"{why}: {proposal.reason}")
-        for proposal in propose_move(directory, moves, left, policy, now_ms)
+        for proposal in propose_move(directory, moves, left, policy)
     ]
 
 
-def _cordoned_beside(
-    directory: LogDir, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
-) -> list[str]:
+def _cordoned_beside(directory: LogDir, repair: Repair, snapshot: ClusterSnapshot, policy: Policy) -> list[str]:
     """Return the cordoned directories of the broker that could take the last copies on a failing disk."""
     found = []
     for closed in snapshot.directories_of[directory.broker]:
         opened = snapshot.with_directories([replace(closed, is_cordoned=False)])
-        moves = _moved_inside(directory, repair, opened, policy, now_ms)
+        moves = _moved_inside(directory, repair, opened, policy)
         if closed.is_cordoned and any(not move.vetoes for move in moves):
             found.append(f"uncordon {closed.path} of broker {closed.broker}, if the owner of the cordon agrees")
     return found

@@ -21,7 +21,7 @@ from logdirwatch.text.words import some_of
 
 def propose(situation: Situation) -> list[ProposedAction]:
     """Return the actions for failed partitions: move their leaders away first, then copy them elsewhere."""
-    alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
+    alert, snapshot, policy = situation.alert, situation.snapshot, situation.policy
     broker, labels = alert.broker, set(read_as(alert.evidence, PartitionFailedEvidence).why)
     bad = [p for p in snapshot.partitions.values() if p.label in labels and broker in p.replicas]
     if broker is None or not bad:
@@ -33,7 +33,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     repair = plan_rebuild(broker, followed, snapshot, policy)
     return [
         *demoted,
-        *_rebuilt(broker, repair, snapshot, policy, now_ms),
+        *_rebuilt(broker, repair, snapshot, policy),
         *_copied_in_place(broker, followed, repair, snapshot, policy),
         situation.look_because(_only_here(broker, bad, snapshot)),
     ]
@@ -50,9 +50,7 @@ def _only_here(broker: int, bad: Sequence[Partition], snapshot: ClusterSnapshot)
     )
 
 
-def _rebuilt(
-    broker: int, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
-) -> list[ProposedAction]:
+def _rebuilt(broker: int, repair: Repair, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     if not repair.assignments:
         return []
     loss = Loss(
@@ -61,7 +59,7 @@ def _rebuilt(
         undo=f"puts the replicas back onto broker {broker}, copied again",
     )
     target = {"broker": broker, "log_dir": None}
-    return [rebuild((broker, "bad"), target, loss, repair, snapshot, policy, now_ms)]
+    return [rebuild((broker, "bad"), target, loss, repair, snapshot, policy)]
 
 
 def _copied_in_place(

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, UNDER_MIN_ISR, Runbook
 from logdirwatch.plan.actions.replicas.clear_throttles import propose_clear
@@ -14,7 +13,7 @@ from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
 from logdirwatch.plan.availability.offline_log_dirs import common_cause
 from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.proposal import EXAMPLES, Policy, ProposedAction, Veto
+from logdirwatch.plan.proposal import EXAMPLES, ProposedAction, Veto
 from logdirwatch.plan.reassignment.throttles import holding_back
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.units import human_ms
@@ -23,7 +22,7 @@ from logdirwatch.text.words import counted, some_of
 
 def propose(situation: Situation) -> list[ProposedAction]:
     """Return what keeps replicas back, what brings most partitions back, and the last resort for those without."""
-    alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
+    snapshot, policy = situation.snapshot, situation.policy
     endangered = [p for p in _doubtful(snapshot) if _is_endangered(p, snapshot)]
     returns = brought_back_by(endangered, snapshot)
     best = _best(returns) or _most_missed(endangered, snapshot)
@@ -43,7 +42,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     target = {"broker": None, "log_dir": None}
     cleared = propose_clear(slowed, snapshot, policy, target)
     first = [looked] if cleared is None or cleared.vetoes else [cleared, looked]
-    return [*first, *elect_unclean(target, snapshot, policy, _may_come_back(alert, policy, now_ms))]
+    return [*first, *elect_unclean(target, snapshot, policy, _may_come_back(situation))]
 
 
 def brought_back_by(partitions: Sequence[Partition], snapshot: ClusterSnapshot) -> Counter[int]:
@@ -98,11 +97,11 @@ def _most_missed(partitions: Sequence[Partition], snapshot: ClusterSnapshot) -> 
     return f"broker {broker} is missed most: {lack} its replica"
 
 
-def _may_come_back(alert: AlertRecord, policy: Policy, now_ms: int) -> Veto | None:
-    wait_ms = policy.limits.rebuild_after_ms
-    if now_ms - alert.opened_at_ms >= wait_ms:
+def _may_come_back(situation: Situation) -> Veto | None:
+    if not situation.may_come_back:
         return None
-    return Veto("may_come_back", f"the lost replicas may come back with all that they have; wait {human_ms(wait_ms)}")
+    wait = human_ms(situation.policy.limits.rebuild_after_ms)
+    return Veto("may_come_back", f"the lost replicas may come back with all that they have; wait {wait}")
 
 
 RESPONSE = Response(

@@ -20,6 +20,11 @@ class Situation:
     look: ProposedAction
 
     @property
+    def may_come_back(self) -> bool:
+        """Whether it is too early to take what is away for lost."""
+        return self.now_ms - self.alert.opened_at_ms < self.policy.limits.rebuild_after_ms
+
+    @property
     def directory(self) -> LogDir | None:
         """The directory that the alert is about."""
         return directory_of(self.alert, self.snapshot)

@@ -8,7 +8,7 @@ from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
 from logdirwatch.plan.capacity.projected_use import is_same_volume
 from logdirwatch.plan.relief.planner import propose_relief
 from logdirwatch.plan.relief.without_loss import propose_return_of_broker, propose_uncordons
-from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, topic
+from tests.unit.plan.builders import MIB, broker, directory, facts, policy, replica, topic
 
 FULL = directory(1, "/d1", 850 * MIB)
 PARTS = [
@@ -22,12 +22,12 @@ CLOSED = directory(1, "/d2", 100 * MIB, is_cordoned=True)
 
 
 def uncordoned(*parts, missing=100 * MIB, **fields):
-    found = propose_uncordons(FULL, facts(*PARTS, *parts, **fields), policy(), missing, NOW_MS)
+    found = propose_uncordons(FULL, facts(*PARTS, *parts, **fields), policy(), missing)
     return [(one.target["broker"], one.target["log_dir"], one.expected["then_kind"]) for one in found]
 
 
 def returned(*parts, missing=100 * MIB):
-    return propose_return_of_broker(FULL, facts(*PARTS, *parts), policy(), missing, NOW_MS)
+    return propose_return_of_broker(FULL, facts(*PARTS, *parts), policy(), missing)
 
 
 class TestCordons:
@@ -79,7 +79,7 @@ class TestCordons:
     def test_a_directory_of_the_same_volume_gives_nothing(self):
         here, beside = replace(FULL, volume="v"), replace(CLOSED, volume="v")
         seen = facts(*PARTS[1:], here, beside)
-        assert propose_uncordons(here, seen, policy(), 100 * MIB, NOW_MS) == []
+        assert propose_uncordons(here, seen, policy(), 100 * MIB) == []
         assert is_same_volume(here, beside)
         assert not is_same_volume(here, replace(beside, broker=2))
         assert not is_same_volume(here, replace(beside, volume="w"))
@@ -91,7 +91,7 @@ class TestRoomThatAnUrgentOneNeeds:
 
     def opened(self, source, roomy):
         seen = facts(*PARTS[1:], source, roomy)
-        return [one.target["broker"] for one in propose_uncordons(source, seen, policy(), 100 * MIB, NOW_MS)]
+        return [one.target["broker"] for one in propose_uncordons(source, seen, policy(), 100 * MIB)]
 
     def test_one_that_is_filling_is_opened_for_one_that_is_urgent(self):
         assert self.opened(self.URGENT, self.ROOMY) == [3]
@@ -112,7 +112,7 @@ class TestRoomThatAnUrgentOneNeeds:
     def cordoned(self, roomy, *others):
         parts = [replace(roomy, is_cordoned=False), *others, *(directory(number, used=700 * MIB) for number in (2, 4))]
         seen = facts(*parts, topic("t", (3,)), replica(3, "/d1", "t"), metadata_version="4.3-IV0")
-        found = propose_relief(parts[0], seen, policy(target_ratio=0.4), NOW_MS)
+        found = propose_relief(parts[0], seen, policy(target_ratio=0.4))
         return any(one.kind is ActionKind.CORDON_LOG_DIR for one in found)
 
     def test_nor_is_it_closed_while_one_is_urgent(self):

@@ -34,7 +34,7 @@ LOCAL = [topic("tiered", (1,), configs=TIERED, remote_copy_lag_bytes=0), replica
 
 
 def found(*parts, needed=150 * MIB, source=FULL, **fields):
-    return relieve_without_loss(source, facts(*PARTS, source, *parts, **fields), policy(), needed, NOW_MS)
+    return relieve_without_loss(source, facts(*PARTS, source, *parts, **fields), policy(), needed)
 
 
 def kinds(*parts, **fields):
@@ -105,7 +105,7 @@ WAITING = [topic("tiered", (1,), configs=TIERED, remote_copy_lag_bytes=280 * MIB
 def test_local_copies_of_what_is_remote_come_before_moves_that_may_be_late(parts, growth, limits, planned):
     source = directory(1, "/d1", 600 * MIB, growth_bytes_per_s=growth)
     seen = facts(*PARTS, source, *parts)
-    found = relieve_without_loss(source, seen, policy(**limits), 150 * MIB, NOW_MS).proposals
+    found = relieve_without_loss(source, seen, policy(**limits), 150 * MIB).proposals
     assert [str(one.kind) for one in found] == planned
 
 

@@ -46,19 +46,17 @@ from logdirwatch.text.units import human_bytes, human_in, human_ms
 from logdirwatch.text.words import counted
 
 
-def propose_move(
-    source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
-) -> list[ProposedAction]:
+def propose_move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return the action for planned moves, with a veto if every move has one; empty if none is planned."""
     if moves.assignments:
-        return [_move(source, moves, snapshot, policy, now_ms)]
+        return [_move(source, moves, snapshot, policy)]
     if not any(veto.name in HINDERING for veto in moves.vetoes):
         return []
     reason = f"moving replicas off {source.path} would help, but must not be done now"
     return [ProposedAction(ActionKind.MOVE_LOG_DIR, place_target(source), reason, effect(), vetoes=moves.vetoes)]
 
 
-def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> ProposedAction:
+def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction:
     seen = seen_rate(moves.bytes_in or {}, snapshot)
     rate = as_seen(moves.rate, policy.limits.log_dir_throttle_bytes_per_s, seen)
     broker = source.broker
@@ -89,7 +87,6 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
             source,
             moves.freed_bytes,
             needs_ms=needs,
-            now_ms=now_ms,
             taken=moves.bytes_in,
             throttle_bytes_per_s=moves.rate,
             waves=len(waves.groups),

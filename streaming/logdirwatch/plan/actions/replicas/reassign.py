@@ -133,7 +133,6 @@ def rebuild(
     repair: Repair,
     snapshot: ClusterSnapshot,
     policy: Policy,
-    now_ms: int,
 ) -> ProposedAction:
     """Return the reassignment of a repair; ``place`` names its file (an empty path: the whole broker)."""
     rate = policy.limits.replication_throttle_bytes_per_s
@@ -149,7 +148,6 @@ def rebuild(
         f"{left_out(repair)}",
         expected=effect(
             frees_bytes=0,
-            frees_by_ms=now_ms + needs,
             needs_ms=needs,
             on=bytes_at({place: -size for place, size in repair.bytes_in.items()}),
             rebuilds=len(repair.assignments),
@@ -248,7 +246,7 @@ def rebuild_later(
 
 
 def propose_offload(
-    source: LogDir, plan: Offload, needed: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+    source: LogDir, plan: Offload, needed: int, snapshot: ClusterSnapshot, policy: Policy
 ) -> list[ProposedAction]:
     """Return the action for planned moves to other brokers; empty if there are none."""
     if plan.repair is None:
@@ -269,7 +267,6 @@ def propose_offload(
                 source,
                 plan.freed_bytes,
                 needs_ms=needs,
-                now_ms=now_ms,
                 taken=repair.bytes_in,
                 throttle_bytes_per_s=rate,
                 sets_limits=limits.as_data(),

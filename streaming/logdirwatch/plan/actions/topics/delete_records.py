@@ -46,7 +46,7 @@ _PLAIN_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def propose_deletion(
-    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, cut: set[str], now_ms: int
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, cut: set[str]
 ) -> list[ProposedAction]:
     """Return the deletion of records of the topic that frees most and that no retention cut (``cut``) reaches."""
     here = by_topic(replica for replica in snapshot.replicas_in(source.place) if is_reached(replica, snapshot))
@@ -63,7 +63,7 @@ def propose_deletion(
         return []
     topic, wanted = snapshot.topics[name], min(needed, gains[name])
     percent = next(p for p in range(1, _PERCENT + 1) if _gain(topic, here[name], p, snapshot) >= wanted)
-    return [_delete_records(topic, percent, source, snapshot, policy, now_ms)]
+    return [_delete_records(topic, percent, source, snapshot, policy)]
 
 
 def _most_percent(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> int:
@@ -88,7 +88,7 @@ def _history_stays(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> P
 
 
 def _delete_records(
-    topic: Topic, percent: int, source: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+    topic: Topic, percent: int, source: LogDir, snapshot: ClusterSnapshot, policy: Policy
 ) -> ProposedAction:
     # Followers delete what their leaders delete; nothing is deleted where a directory does not serve.
     gained: Counter[LogDirId] = Counter()
@@ -107,7 +107,6 @@ def _delete_records(
             source,
             freed,
             needs_ms=needs,
-            now_ms=now_ms,
             on=bytes_at({place: size for place, size in gained.items() if size > 0}),
             topic_bytes_before=snapshot.layout.topic_bytes(source.place, topic.name),
             deletes_percent=percent,

@@ -21,7 +21,7 @@ from logdirwatch.text.words import counted
 
 
 def propose_cut(
-    source: LogDir, cut: RetentionCut, snapshot: ClusterSnapshot, policy: Policy, now_ms: int, *, is_moving: bool
+    source: LogDir, cut: RetentionCut, snapshot: ClusterSnapshot, policy: Policy, *, is_moving: bool
 ) -> ProposedAction:
     """Return the action for one cut; ``is_moving`` where another action for the alert moves the topic's replicas."""
     place, freed = source.place, cut.frees_at(source.place)
@@ -33,7 +33,6 @@ def propose_cut(
         cut,
         snapshot,
         policy,
-        now_ms,
         place_target(source),
         f"{part} of {whole} in {source.path}{beside}",
         "" if wins is None else f"; the directory is full {human_ms(wins)} later",
@@ -49,7 +48,7 @@ def propose_cut(
 
 
 def propose_fleet_cut(
-    cut: RetentionCut, useful_bytes: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+    cut: RetentionCut, useful_bytes: int, snapshot: ClusterSnapshot, policy: Policy
 ) -> ProposedAction:
     """Return the action for a cut that serves several directories; ``useful_bytes`` are those that they need."""
     everywhere = sum(cut.frees.values())
@@ -61,7 +60,6 @@ def propose_fleet_cut(
         cut,
         snapshot,
         policy,
-        now_ms,
         {"broker": None, "log_dir": None},
         f"{human_bytes(everywhere)} in {counted(len(cut.frees), 'directory')}{needed}",
         "" if wins is None else f"; each is full {human_ms(wins)} later at least",
@@ -77,7 +75,6 @@ def _lowered(
     cut: RetentionCut,
     snapshot: ClusterSnapshot,
     policy: Policy,
-    now_ms: int,
     target: Mapping[str, Any],
     what: str,
     wins: str,
@@ -96,7 +93,6 @@ def _lowered(
         target={**target, "topic": topic},
         reason=f"lower {key} of {topic} {_from_to(cut)}: {_deletes(cut)} {what}{_kept(cut)}; {_stays(cut)}{wins}",
         expected=effect(
-            frees_by_ms=now_ms + needs,
             needs_ms=needs,
             on=bytes_at(cut.frees),
             keeps_ms_at_least=cut.keeps_ms,
