@@ -11,9 +11,9 @@ from logdirwatch.collect.rounds.poll import Publish
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.plan.cluster.from_brokers import live_facts
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, with_excluded_log_dirs
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.kafka_tools import Tools
-from logdirwatch.plan.lifecycle.overlay import with_alerts
+from logdirwatch.plan.lifecycle.overlay import as_seen
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.settings import ClusterSettings, Settings
@@ -51,5 +51,5 @@ def planned(
 ) -> Planned:
     """Return the actions for the open alerts of a cluster; ``live`` is what its brokers have just answered."""
     facts = live_facts(name, live, partial(settings.detect.thresholds_for, name), {}, cluster.capacity_of)
-    snapshot = with_excluded_log_dirs(with_alerts(facts, firing), policy.limits)
+    snapshot = as_seen(facts, firing, (), policy.limits)
     return Planned(snapshot, firing, [one for alert in firing for one in recommend(alert, snapshot, policy, wall_ms())])

@@ -11,7 +11,7 @@ from logdirwatch.model.evidence import EVIDENCE
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause, Rule
 from logdirwatch.plan.fix.planner import fix
-from logdirwatch.plan.lifecycle import action_tracker
+from logdirwatch.plan.lifecycle import action_tracker, overlay
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from logdirwatch.plan.recommend import recommend
 from tests.support.properties import examples
@@ -126,7 +126,7 @@ def test_what_the_planner_fails_on_is_set_aside_said_once_and_keeps_its_runbook_
     assert told(book) == []
     assert book.take_set_aside() == []
     told(book, changed(bad, revision=2))
-    assert [one.alert.revision for one in book.take_set_aside()] == [2], "a new revision is tried again"
+    assert [one.record.revision for one in book.take_set_aside()] == [2], "a new revision is tried again"
 
 
 def test_what_cannot_be_laid_over_the_facts_does_not_hide_them_from_the_others(monkeypatch):
@@ -137,9 +137,10 @@ def test_what_cannot_be_laid_over_the_facts_does_not_hide_them_from_the_others(m
             raise KeyError("log_dirs")
         return laid(found, about)
 
-    monkeypatch.setattr(action_tracker, "with_alerts", stumble)
+    for module in (action_tracker, overlay):
+        monkeypatch.setattr(module, "with_alerts", stumble)
     bad = alert(number=3, alert_id="bad", evidence={"x": 1})
     book = ActionTracker(60_000)
     found = told(book, bad, space_alert("critical", alert_id="sound"))
     assert {action.alert_id for action in found} == {"bad", "sound"}
-    assert [one.alert.alert_id for one in book.take_set_aside()] == ["bad"]
+    assert [one.record.alert_id for one in book.take_set_aside()] == ["bad"]

@@ -17,9 +17,9 @@ from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import TAKEN_UP, AlertStatus, Rule
 from logdirwatch.plan.capacity.projected_use import alike
 from logdirwatch.plan.cluster.from_tables import facts_from
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, with_excluded_log_dirs
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import Tools
-from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
+from logdirwatch.plan.lifecycle.overlay import as_seen, with_actions
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.report.folding import Latest, Message, latest_actions, latest_alerts
 from logdirwatch.settings import Settings
@@ -55,8 +55,7 @@ class Found:
     @property
     def judged(self) -> ClusterSnapshot:
         """The facts, corrected by the open alerts and by the actions under way."""
-        seen = with_excluded_log_dirs(with_alerts(self.facts, self.alerts), self.policy.limits)
-        return with_actions(seen, self.taken_up)
+        return with_actions(as_seen(self.facts, self.alerts, self.actions, self.policy.limits), self.taken_up)
 
     @property
     def taken_up(self) -> list[ActionRecord]:

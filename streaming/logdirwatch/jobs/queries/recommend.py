@@ -114,12 +114,11 @@ class Recommender:
             cluster: known for cluster in sorted(tracker.open_clusters) if (known := self._known(cluster)) is not None
         }
         revisions = tracker.revise(facts, self.policy, now_ms)
-        for alert, error in tracker.take_set_aside():
-            _tell_set_aside("recommend.alert_set_aside", alert, error, alert_id=alert.alert_id, rule=str(alert.rule))
-        for action, error in tracker.take_actions_set_aside():
-            _tell_set_aside(
-                "recommend.action_set_aside", action, error, action_id=action.action_id, kind=str(action.kind)
-            )
+        for one, error in tracker.take_set_aside():
+            if isinstance(one, AlertRecord):
+                _tell_set_aside("recommend.alert_set_aside", one, error, alert_id=one.alert_id, rule=str(one.rule))
+            else:
+                _tell_set_aside("recommend.action_set_aside", one, error, action_id=one.action_id, kind=str(one.kind))
         if revisions:
             self.publish(revisions)
             log.info("recommend.published", actions=[f"{a.kind} {a.status} {a.action_id[:8]}" for a in revisions])

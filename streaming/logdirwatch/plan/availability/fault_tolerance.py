@@ -123,19 +123,14 @@ def _least(numbers: Iterable[int | None]) -> int | None:
     return None if None in known else min((number for number in known if number is not None), default=None)
 
 
-def lost_partitions(place: LogDirId, snapshot: ClusterSnapshot) -> list[Partition]:
-    """Return the partitions whose replica on the broker is in the directory, most endangered first.
+def lost_together(
+    places: Sequence[LogDirId], snapshot: ClusterSnapshot, *, with_unseen: bool = True
+) -> list[Partition]:
+    """Return the partitions whose replica on the broker is in one of its directories, most endangered first.
 
     Replicas newer than the last inventory are known from metadata only: offline on that broker, and in no reported
     directory. They count if no other directory of the broker is offline.
     """
-    return lost_together([place], snapshot)
-
-
-def lost_together(
-    places: Sequence[LogDirId], snapshot: ClusterSnapshot, *, with_unseen: bool = True
-) -> list[Partition]:
-    """Return the same for several directories of a broker; unreported replicas count if all offline ones are named."""
     if not places:
         return []
     broker = places[0][0]
@@ -156,8 +151,7 @@ def _unseen(places: Sequence[LogDirId], snapshot: ClusterSnapshot) -> set[TopicP
 
 def danger(partition: Partition, snapshot: ClusterSnapshot, broker: int) -> tuple[int, bool]:
     """Sort key: fewest live in-sync replicas elsewhere first (leaderless, then sole ones), then internal topics."""
-    in_sync = (leadership.live_replicas(partition, snapshot) & set(partition.isr)) - {broker}
-    return len(in_sync), not snapshot.topics[partition.topic].is_internal
+    return len(leadership.in_sync(partition, snapshot) - {broker}), not snapshot.topics[partition.topic].is_internal
 
 
 def urgency(partition: Partition, snapshot: ClusterSnapshot, broker: int) -> tuple[int, bool, int, TopicPartition]:

@@ -80,6 +80,11 @@ def live_replicas(partition: Partition, snapshot: ClusterSnapshot) -> frozenset[
     return frozenset(broker for broker in partition.replicas if snapshot.is_alive(broker) and broker not in lost)
 
 
+def in_sync(partition: Partition, snapshot: ClusterSnapshot) -> frozenset[int]:
+    """Return the brokers from which a partition can be copied, and which may lead it: alive and in its ISR."""
+    return live_replicas(partition, snapshot) & frozenset(partition.isr)
+
+
 def elected(state: LeadershipState, live: AbstractSet[int]) -> int | None:
     """Return the leader: the present one if it may lead, else the first in sync, eligible, or last known leader."""
     in_sync = state.in_order(live & set(state.isr))

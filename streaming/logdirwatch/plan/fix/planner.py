@@ -17,14 +17,13 @@ from logdirwatch.model.vocabulary import TAKEN_UP, ActionKind, ActionStatus, Rul
 from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import FixRole
-from logdirwatch.plan.capacity.copy_rates import with_rates
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes, volumes
 from logdirwatch.plan.capacity.timing import REACTION_MS, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import Assignment, from_json, keys_in
 from logdirwatch.plan.cluster.layout import LogDirId
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, with_excluded_log_dirs
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.fix.plan import Fix, Remedy
-from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts, with_own_cordons
+from logdirwatch.plan.lifecycle.overlay import as_seen, with_actions
 from logdirwatch.plan.lifecycle.transitions import reconcile
 from logdirwatch.plan.operator_decisions import decisions_on
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
@@ -49,8 +48,7 @@ def fix(
     again, and those only proposed are planned again.
     """
     firing = sorted(alerts, key=lambda alert: alert.order)
-    seen = with_own_cordons(with_rates(with_alerts(snapshot, firing), known, firing), known)
-    seen = with_excluded_log_dirs(seen, policy.limits)
+    seen = as_seen(snapshot, firing, known, policy.limits)
     planner = _Planner(known, seen, policy, now_ms)
     return Fix(seen, tuple(planner.remedy(alert) for alert in firing))
 

@@ -22,11 +22,11 @@ from logdirwatch.parse.records import Deleted
 from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.capacity.copy_rates import with_rates
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, unusable, with_excluded_log_dirs
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, unusable
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.lifecycle import follow_ups as followup
 from logdirwatch.plan.lifecycle import transitions
-from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts, with_own_cordons
+from logdirwatch.plan.lifecycle.overlay import as_seen, with_actions, with_alerts, with_own_cordons
 from logdirwatch.plan.operator_decisions import decisions_on, stops_broker, taken_up
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
@@ -36,16 +36,9 @@ UNREADABLE = "the alert's record cannot be planned on; the log of logdirwatch st
 
 
 class SetAside(NamedTuple):
-    """An alert for which planning failed, and the error."""
+    """An alert for which planning failed, or an action whose record is malformed, and the error."""
 
-    alert: AlertRecord
-    error: Exception
-
-
-class ActionSetAside(NamedTuple):
-    """An action whose record is malformed, and the error."""
-
-    action: ActionRecord
+    record: AlertRecord | ActionRecord
     error: Exception
 
 
@@ -66,9 +59,8 @@ class ActionTracker:
         self._decisions: list[DecisionRecord] = []
         self._over: dict[str, int] = {}
         self._aside: dict[str, int] = {}
-        self._news_of_aside: list[SetAside] = []
         self._malformed: dict[str, int] = {}
-        self._news_of_malformed: list[ActionSetAside] = []
+        self._news_of_aside: list[SetAside] = []
         self._set_aside_actions = 0
 
     def take(
@@ -110,13 +102,8 @@ class ActionTracker:
         return Counter((alert.cluster, str(alert.rule), str(alert.severity)) for alert in self._firing())
 
     def take_set_aside(self) -> list[SetAside]:
-        """Return the alerts that were set aside since the last call."""
+        """Return the alerts and actions that were set aside since the last call."""
         news, self._news_of_aside = self._news_of_aside, []
-        return news
-
-    def take_actions_set_aside(self) -> list[ActionSetAside]:
-        """Return the actions that were set aside since the last call."""
-        news, self._news_of_malformed = self._news_of_malformed, []
         return news
 
     def revise(
@@ -162,11 +149,7 @@ class ActionTracker:
     ) -> dict[str, ClusterSnapshot]:
         known, firing = self._known(), self._readable()
         return {
-            cluster: with_excluded_log_dirs(
-                with_own_cordons(with_rates(with_alerts(found, firing), known, firing), known),
-                policy_of(cluster).limits,
-            )
-            for cluster, found in snapshot.items()
+            cluster: as_seen(found, firing, known, policy_of(cluster).limits) for cluster, found in snapshot.items()
         }
 
     def _set_malformed_aside(
@@ -174,7 +157,7 @@ class ActionTracker:
     ) -> bool:
         """Set aside the actions that make a reader fail; return whether there are any."""
         found = [
-            ActionSetAside(action, error)
+            (action, error)
             for action in self._known()
             if (error := self._fault(action, snapshot.get(action.cluster), policy_of(action.cluster), now_ms))
         ]
@@ -182,7 +165,7 @@ class ActionTracker:
             del self._actions[action.alert_id][action.action_id]
             self._malformed[action.action_id] = action.revision
         self._set_aside_actions += len(found)
-        self._news_of_malformed += found
+        self._news_of_aside += [SetAside(action, error) for action, error in found]
         return bool(found)
 
     def _fault(

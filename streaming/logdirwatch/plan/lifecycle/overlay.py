@@ -4,7 +4,7 @@ Alerts take precedence: the tables lag by one trigger of ``store``.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,15 +26,25 @@ from logdirwatch.model.vocabulary import (
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.progress import was_accepted
 from logdirwatch.plan.availability import offline_log_dirs
+from logdirwatch.plan.capacity.copy_rates import with_rates
 from logdirwatch.plan.capacity.projected_use import passing_bytes
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.cluster.layout import LogDirId
-from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir, with_excluded_log_dirs
 from logdirwatch.plan.operator_decisions import stops_broker, would_stop_broker
+from logdirwatch.plan.settings import PlanSettings
 
 _BROKER_RULES = {Rule.BROKER_OFFLINE: BrokerStatus.OFFLINE, Rule.BROKER_UNKNOWN: BrokerStatus.UNKNOWN}
 _NUMBERS = ("total_bytes", "usable_bytes", "growth_bytes_per_s", "is_metadata_dir", "sample_at_ms")
 _OUTLOOK = ("lasting_growth_bytes_per_s", "full_at_ms")
+
+
+def as_seen(
+    snapshot: ClusterSnapshot, alerts: Sequence[AlertRecord], actions: Sequence[ActionRecord], limits: PlanSettings
+) -> ClusterSnapshot:
+    """Return the snapshot that is planned on: with what open alerts and past actions tell, and settings exclude."""
+    known = with_own_cordons(with_rates(with_alerts(snapshot, alerts), actions, alerts), actions)
+    return with_excluded_log_dirs(known, limits)
 
 
 def with_alerts(snapshot: ClusterSnapshot, alerts: Iterable[AlertRecord]) -> ClusterSnapshot:

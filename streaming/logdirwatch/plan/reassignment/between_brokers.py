@@ -49,11 +49,6 @@ def is_behind(partition: Partition, broker: int) -> bool:
     return not set(partition.replicas) - {broker} <= set(partition.isr)
 
 
-def busiest(repair: Repair) -> int:
-    """Return the bytes that the busiest broker sends and receives."""
-    return max(repair.bytes_per_broker.values(), default=0)
-
-
 def settles_ms(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> int:
     """Return the time beyond copying: the tool's wait for the new replicas, and the deletion delay."""
     return policy.tools.settings.timeout_ms + delete_delay_ms(source.broker, snapshot)
@@ -142,7 +137,7 @@ class _Planner:
         if repair is None:
             return Offload()
         freed = snapshot.on_disk_bytes(self._source.place, placed)
-        return Offload(repair, placed, freed, max(rate, self._rates.of(busiest(repair), written)))
+        return Offload(repair, placed, freed, max(rate, self._rates.of(repair.busiest_bytes, written)))
 
     def _rebuilt(self, chosen: Sequence[Partition], rate: int, passed_over: frozenset[int]) -> Repair:
         return plan_rebuild(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from logdirwatch.plan.availability.fault_tolerance import danger, lost_partitions, urgency
+from logdirwatch.plan.availability.fault_tolerance import danger, lost_together, urgency
 from logdirwatch.plan.capacity.copy_rates import copy_growth, slowed_by_others
 from logdirwatch.plan.capacity.projected_use import CLEARLY_LESS_RATIO, NewReplicas, Space, less_full_than
 from logdirwatch.plan.cluster.assignment import Assignment
@@ -135,6 +135,11 @@ class Repair:
         return min(found, MOST_MS)
 
     @property
+    def busiest_bytes(self) -> int:
+        """The bytes that the busiest broker sends and receives."""
+        return max(self.bytes_per_broker.values(), default=0)
+
+    @property
     def copied_bytes(self) -> int:
         """The bytes to copy: each byte is read from one broker and written to another."""
         return sum(self.bytes_per_broker.values()) // 2
@@ -154,7 +159,7 @@ def plan_repair(place: LogDirId, snapshot: ClusterSnapshot, policy: Policy) -> R
     """
     directory = snapshot.directories.get(place)
     is_serving = directory is not None and directory.is_serving
-    lost = lost_partitions(place, snapshot)
+    lost = lost_together([place], snapshot)
     return plan_rebuild(place[0], lost, snapshot, policy, path=place[1], is_serving=is_serving)
 
 

@@ -92,8 +92,8 @@ def _is_needed(copy: Copy, directory: LogDir, snapshot: ClusterSnapshot) -> bool
     """
     partition = snapshot.partitions[copy.replica.key]
     added = set(partition.adding or ())
-    in_sync = leaders.live_replicas(partition, snapshot) & set(partition.isr)
-    if not copy.replica.is_future and not (set(partition.replicas) - added) <= in_sync:
+    is_complete = set(partition.replicas) - added <= leaders.in_sync(partition, snapshot)
+    if not (copy.replica.is_future or is_complete):
         return True
     left_by = {copy.replica.broker} if copy.replica.is_future else set(partition.removing or ())
     places = (one.place for one in snapshot.replicas_of(copy.replica.key) if one.broker in left_by)
@@ -181,7 +181,7 @@ def dead_end(partition: Partition, snapshot: ClusterSnapshot) -> Veto | None:
     lost = sorted(broker for broker in adding - live if broker in partition.replicas and snapshot.is_alive(broker))
     if lost:
         return Veto("destination_offline", f"the disk of the new replica on broker {', '.join(map(str, lost))} is lost")
-    if adding and not (live & set(partition.isr)) - adding:
+    if adding and not leaders.in_sync(partition, snapshot) - adding:
         return Veto("no_live_source", f"no in-sync replica of {partition.label} is alive to copy from")
     return None
 
@@ -191,5 +191,5 @@ def drops_last_copy(partition: Partition, snapshot: ClusterSnapshot) -> bool:
 
     Kafka refuses that or, if unclean elections are allowed, loses the records that only they have (KAFKA-14424).
     """
-    in_sync = leaders.live_replicas(partition, snapshot) & set(partition.isr)
+    in_sync = leaders.in_sync(partition, snapshot)
     return bool(in_sync) and in_sync <= set(partition.adding or ())

@@ -20,14 +20,9 @@ def file_name(kind: ActionKind, place: LogDirId) -> str:
     return f"logdirwatch-{kind}-{identity(str(place[0]), place[1])[:8]}.json"
 
 
-def others_run(snapshot: ClusterSnapshot) -> tuple[str, ...]:
-    """Return the partitions being reassigned: Kafka's tool needs an option to start another one beside them."""
-    return snapshot.layout.reassigned
-
-
 def nothing_runs(snapshot: ClusterSnapshot) -> Precondition:
     """Return the precondition for it: Kafka's tool refuses a second reassignment without ``--additional``."""
-    running = others_run(snapshot)
+    running = snapshot.layout.reassigned
     if running:
         text = f"{some_of(running, NAMED)} is being reassigned: this is carried out in addition ({ADDITIONAL})"
         return Precondition("no_reassignment_runs", text, True)
@@ -76,7 +71,7 @@ def undo_of_reassignment(
 
     ``limits`` are the throttles that the reassignment set, which end with it; ``back`` are those of the undo.
     """
-    tools, beside = policy.tools, bool(others_run(snapshot))
+    tools, beside = policy.tools, bool(snapshot.layout.reassigned)
     if refused := refused_by_tool(from_json(before), snapshot):
         return {"while_running": list(refused), "commands": list(refused), "reassignment": before}
     return {

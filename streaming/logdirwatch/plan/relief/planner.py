@@ -142,7 +142,7 @@ def propose_relief(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy)
     """Return the actions for a filling directory; empty if nothing can be gained."""
     stand = space_need_of(directory, snapshot, policy)
     proposals = _answer(stand, policy)
-    is_enough = stand.needed_bytes + stand.lasting_bytes == 0
+    is_enough = stand.asked_bytes == 0
     watched = [propose_watch(stand.source, stand.running, policy, is_enough=is_enough)] if stand.running.reliefs else []
     strays = propose_stray_check(stand.source, stand.snapshot, policy)
     late = (n for n, one in enumerate(proposals) if one.kind in MOVES and not one.vetoes and is_in_time(one) is False)

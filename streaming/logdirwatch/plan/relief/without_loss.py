@@ -53,7 +53,7 @@ def relieve_without_loss(source: LogDir, snapshot: ClusterSnapshot, policy: Poli
         return LosslessRelief()
     found = _lasting_moves(source, snapshot, policy, needed)
     if not all(map(_is_sure, found.proposals)):
-        local = _local_cuts(source, snapshot, policy, needed, frozenset())
+        local = _local_cuts(source, snapshot, policy, needed)
         found = LosslessRelief() if freed_by(local, source) >= needed else found
     proposals = list(found.proposals)
     if freed_by(proposals, source) < needed:
@@ -61,7 +61,7 @@ def relieve_without_loss(source: LogDir, snapshot: ClusterSnapshot, policy: Poli
             source, snapshot, policy, proposals, lambda free: _moves(source, free, policy, needed).proposals
         )
         proposals += apply_decisions(asked, snapshot.decisions)
-    local = _local_cuts(source, snapshot, policy, needed - freed_by(proposals, source), found.taken)
+    local = _local_cuts(source, snapshot.without(found.taken), policy, needed - freed_by(proposals, source))
     proposals += local
     cut = frozenset(p.key for proposal in local for p in snapshot.topics[str(proposal.target["topic"])].partitions)
     for more in (propose_look_at_unknown, propose_uncordons, propose_return_of_broker):
@@ -77,18 +77,12 @@ def _is_sure(move: ProposedAction) -> bool:
     return not move.vetoes and is_paced and is_in_time(move) is not False
 
 
-def _local_cuts(
-    source: LogDir,
-    snapshot: ClusterSnapshot,
-    policy: Policy,
-    missing: int,
-    taken: frozenset[TopicPartition],
-) -> list[ProposedAction]:
+def _local_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int) -> list[ProposedAction]:
     """Return the cuts of local copies of tiered topics: remote storage keeps what is deleted (KIP-405)."""
     here = {replica.topic for replica in snapshot.replicas_in(source.place)}
     if missing <= 0 or not any(snapshot.topics[name].is_tiered for name in here & snapshot.topics.keys()):
         return []
-    cuts = plan_cuts(source, snapshot.without(taken), policy, missing).cuts
+    cuts = plan_cuts(source, snapshot, policy, missing).cuts
     proposals = (propose_cut(source, cut, snapshot, policy, is_moving=False) for cut in cuts if not cut.way.loses_data)
     return apply_decisions(proposals, snapshot.decisions)
 
@@ -139,13 +133,14 @@ def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: in
     policy = less_full_than(source, snapshot, policy)
     is_late = any(is_in_time(proposal) is False for proposal in inside.proposals)
     if is_late:
-        outside = _outside(source, snapshot, policy, needed, frozenset())
+        outside = _outside(source, snapshot, policy, needed)
         if freed_by(outside.proposals, source) >= needed:
             return outside
     moved = sum(proposal.expected["frees_bytes"] or 0 for proposal in inside.proposals)
     if moved >= needed:
         return inside
-    outside = _outside(after(source, inside.proposals), snapshot, policy, needed - moved, inside.taken)
+    rest = snapshot.without(inside.taken)
+    outside = _outside(after(source, inside.proposals), rest, policy, needed - moved)
     return LosslessRelief(
         (*inside.proposals, *outside.proposals),
         inside.taken | outside.taken,
@@ -160,15 +155,9 @@ def _inside(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: i
     return LosslessRelief(tuple(proposals), frozenset(assignment.key for assignment in moves.assignments), moves.vetoes)
 
 
-def _outside(
-    source: LogDir,
-    snapshot: ClusterSnapshot,
-    policy: Policy,
-    missing: int,
-    taken: frozenset[TopicPartition],
-) -> LosslessRelief:
+def _outside(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int) -> LosslessRelief:
     is_open = not snapshot.decisions.is_rejected(ActionKind.REASSIGN, place_target(source))
-    plan = plan_offload(source, snapshot, policy, missing, taken) if is_open else Offload()
+    plan = plan_offload(source, snapshot, policy, missing) if is_open else Offload()
     proposals = apply_decisions(propose_offload(source, plan, missing, snapshot, policy), snapshot.decisions)
     # What a veto keeps where it is may be cut: it is perhaps what fills the directory.
     moved = frozenset(key for one in proposals if not one.vetoes for key in keys_in(one.reassignment))
@@ -331,7 +320,7 @@ def _moved(source: LogDir, broker: int, opened: ClusterSnapshot, policy: Policy,
     if broker == source.broker:
         found = _inside(source, opened, policy, missing)
     else:
-        found = _outside(source, opened, policy, missing, frozenset())
+        found = _outside(source, opened, policy, missing)
     return next((proposal for proposal in found.proposals if not proposal.vetoes), None)
 
 

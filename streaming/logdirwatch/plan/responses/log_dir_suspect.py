@@ -39,7 +39,7 @@ from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, partitions_led_from
 from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
-from logdirwatch.plan.availability.fault_tolerance import complete_copies, fault_tolerance_of, lost_partitions
+from logdirwatch.plan.availability.fault_tolerance import complete_copies, fault_tolerance_of, lost_together
 from logdirwatch.plan.cluster.layout import Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, ProposedAction
@@ -267,7 +267,7 @@ def _is_alone(replica: Replica, snapshot: ClusterSnapshot) -> bool:
 
 def with_endurance(look: ProposedAction, directory: LogDir, snapshot: ClusterSnapshot) -> ProposedAction:
     """Return a check that also says how many more failures the topics in a directory tolerate."""
-    lost = lost_partitions(directory.place, snapshot)
+    lost = lost_together([directory.place], snapshot)
     return replace(look, expected={**look.expected, "endurance": fault_tolerance_of(lost, snapshot)})
 
 

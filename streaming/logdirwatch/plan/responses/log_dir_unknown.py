@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 
 from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook, quorum_status
-from logdirwatch.plan.availability.fault_tolerance import lost_partitions
+from logdirwatch.plan.availability.fault_tolerance import lost_together
 from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.reassignment.log_dir_removal import leaving
 from logdirwatch.plan.responses.log_dir_suspect import with_endurance
@@ -22,7 +22,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     if directory is None:
         return []
     configured = snapshot.is_configured(directory)
-    lost = lost_partitions(directory.place, snapshot)
+    lost = lost_together([directory.place], snapshot)
     found = leaving(directory, lost, snapshot, situation.policy)
     if configured is None:
         why = None

@@ -105,11 +105,6 @@ def segment_bytes(topic: Topic) -> int:
     return topic.number("segment.bytes", SEGMENT_BYTES)
 
 
-def unread_bytes(topic: Topic, snapshot: ClusterSnapshot) -> int:
-    """Return the bytes that the slowest group of any partition has not read yet, as far as known."""
-    return max((unread_of(partition, snapshot) for partition in topic.partitions), default=0)
-
-
 def unread_of(partition: Partition, snapshot: ClusterSnapshot) -> int:
     """Return the bytes of a partition that its slowest group has not read; records count as equally large."""
     return math.ceil((partition.unread_ratio or 0.0) * (snapshot.layout.size_of(partition.key) or 0))
@@ -135,13 +130,16 @@ def limits_of(topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, 
 
 def kept_ms(topic: Topic) -> int | None:
     """Return for how long a topic keeps records locally; None: unlimited, unknown, or not deleted by age."""
-    limit = effective(topic, (LOCAL if topic.is_tiered else "") + RETENTION_MS)
-    return None if limit is None or int(limit) < 0 or not is_deleted(topic) else int(limit)
+    return _kept(topic, RETENTION_MS)
 
 
 def kept_bytes(topic: Topic) -> int | None:
     """Return how many bytes of a replica a topic keeps locally; None: unlimited, unknown, or not deleted by size."""
-    limit = effective(topic, (LOCAL if topic.is_tiered else "") + RETENTION_BYTES)
+    return _kept(topic, RETENTION_BYTES)
+
+
+def _kept(topic: Topic, key: str) -> int | None:
+    limit = effective(topic, (LOCAL if topic.is_tiered else "") + key)
     return None if limit is None or int(limit) < 0 or not is_deleted(topic) else int(limit)
 
 
@@ -198,7 +196,8 @@ def history_bytes(topic: Topic, replicas: Iterable[Replica], snapshot: ClusterSn
     age, wanted = effective(topic, prefix + RETENTION_MS), wanted_ms(topic, policy)
     is_promised = policy.limits.topic_rule(topic.name).min_retention_ms is not None
     unknown_ratio = 0.0 if prefix else 1.0 if is_promised else KEPT_UNKNOWN_RATIO
-    return floor_bytes(replicas, age, wanted, snapshot, unknown_ratio=unknown_ratio)
+    floors = (floor_of_replica(r, age, wanted, snapshot, unknown_ratio=unknown_ratio) for r in replicas)
+    return max(floors, default=0)
 
 
 def copy_lag_floor(topic: Topic, unit: str) -> int:
@@ -219,7 +218,7 @@ def _by_bytes(
     policy: Policy,
 ) -> RetentionLimit:
     age = effective(topic, prefix + RETENTION_MS)
-    unread = 0 if prefix else unread_bytes(topic, snapshot)
+    unread = 0 if prefix else max((unread_of(partition, snapshot) for partition in topic.partitions), default=0)
     lowest = max(
         segment_bytes(topic),
         policy.limits.topic_rule(topic.name).min_retention_bytes or 0,
@@ -297,14 +296,6 @@ def fastest(replicas: Iterable[Replica], limit: str | None, snapshot: ClusterSna
     return max(known) if known and len(known) == len(rates) else None
 
 
-def floor_bytes(
-    replicas: Iterable[Replica], limit: str | None, history_ms: int, snapshot: ClusterSnapshot, *, unknown_ratio: float
-) -> int:
-    """Return the bytes that hold a history in every replica; a share of its size for one with an unknown write rate."""
-    floors = (floor_of_replica(r, limit, history_ms, snapshot, unknown_ratio=unknown_ratio) for r in replicas)
-    return max(floors, default=0)
-
-
 def floor_of_replica(
     replica: Replica,
     limit: str | None,
@@ -313,7 +304,7 @@ def floor_of_replica(
     *,
     unknown_ratio: float = KEPT_UNKNOWN_RATIO,
 ) -> int:
-    """Return the same of one replica."""
+    """Return the bytes of a replica that hold a history; a share of its size if its write rate is not known."""
     rate = written_per_s(replica, limit, snapshot)
     if rate is None:
         return math.ceil((replica.size_bytes or 0) * unknown_ratio)

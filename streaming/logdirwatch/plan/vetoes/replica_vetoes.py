@@ -94,7 +94,7 @@ def no_live_source(snapshot: ClusterSnapshot, partition: Partition, without: int
 
     ``without`` is the broker whose replica is lost; None if none is.
     """
-    if (leadership.live_replicas(partition, snapshot) & set(partition.isr)) - {without}:
+    if leadership.in_sync(partition, snapshot) - {without}:
         return None
     return Veto("no_live_source", f"no other in-sync replica of {partition.label} is alive to copy from")
 

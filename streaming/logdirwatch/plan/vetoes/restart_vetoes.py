@@ -160,13 +160,11 @@ def _stopped_writes(snapshot: ClusterSnapshot, broker: int) -> Iterable[tuple[Pa
             yield partition, left, needed
 
 
-def _in_sync_on(snapshot: ClusterSnapshot, broker: int) -> Iterable[tuple[Partition, set[int]]]:
+def _in_sync_on(snapshot: ClusterSnapshot, broker: int) -> Iterable[tuple[Partition, frozenset[int]]]:
     """Yield the partitions with a live in-sync replica on a broker, and all brokers that have one."""
     for partition in snapshot.partitions.values():
-        if broker in partition.isr:
-            in_sync = leadership.live_replicas(partition, snapshot) & set(partition.isr)
-            if broker in in_sync:
-                yield partition, set(in_sync)
+        if broker in partition.isr and broker in (in_sync := leadership.in_sync(partition, snapshot)):
+            yield partition, in_sync
 
 
 def _words(value: str) -> list[str]:

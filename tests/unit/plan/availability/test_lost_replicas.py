@@ -7,7 +7,6 @@ from logdirwatch.plan.availability.fault_tolerance import (
     danger,
     endurance,
     fault_tolerance_of,
-    lost_partitions,
     lost_together,
     partitions_on,
 )
@@ -35,15 +34,15 @@ LOST = [offline(1, "/d1"), directory(1, "/d2"), topic("a", [1, 2]), replica(1, "
 
 def test_what_lies_in_the_directory_is_lost_and_what_lies_beside_it_is_not():
     made = snapshot(*LOST, topic("b", [1, 2]), replica(1, "/d2", "b"), replica(2, "/x", "b"))
-    assert labels(lost_partitions((1, "/d1"), made)) == ["a-0"]
-    assert labels(lost_partitions((1, "/d2"), made)) == ["b-0"]
+    assert labels(lost_together([(1, "/d1")], made)) == ["a-0"]
+    assert labels(lost_together([(1, "/d2")], made)) == ["b-0"]
     assert labels(lost_together([(1, "/d1"), (1, "/d2")], made)) == ["a-0", "b-0"]
     assert lost_together([], made) == []
 
 
 def test_a_copy_that_the_broker_is_not_assigned_or_that_no_metadata_has_is_not_lost():
     made = snapshot(*LOST, topic("s", [2, 3]), replica(1, "/d1", "s"), replica(1, "/d1", "deleted"))
-    assert labels(lost_partitions((1, "/d1"), made)) == ["a-0"]
+    assert labels(lost_together([(1, "/d1")], made)) == ["a-0"]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +56,7 @@ def test_a_copy_that_the_broker_is_not_assigned_or_that_no_metadata_has_is_not_l
 )
 def test_what_no_inventory_has_seen_counts_where_only_one_directory_is_offline(more, lost):
     made = snapshot(*LOST, unseen("new", 1, 2), *more)
-    assert labels(lost_partitions((1, "/d1"), made)) == lost
+    assert labels(lost_together([(1, "/d1")], made)) == lost
 
 
 def test_what_was_never_seen_counts_where_all_that_are_offline_are_named_unless_it_is_not_asked():
@@ -69,7 +68,7 @@ def test_what_was_never_seen_counts_where_all_that_are_offline_are_named_unless_
 
 def test_what_is_offline_on_another_broker_is_not_lost_here():
     made = snapshot(*LOST, unseen("new", 1, 2, lost=2))
-    assert labels(lost_partitions((1, "/d1"), made)) == ["a-0"]
+    assert labels(lost_together([(1, "/d1")], made)) == ["a-0"]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +101,7 @@ def test_the_order_is_danger_then_internal_topics_then_size_then_name():
     ]
     made = snapshot(offline(1, "/d1"), *parts)
     order = ["sole-0", "__internal-0", "large-0", "also_small-0", "small-0", "safe-0"]
-    assert labels(lost_partitions((1, "/d1"), made)) == order
+    assert labels(lost_together([(1, "/d1")], made)) == order
     assert labels(partitions_on(1, made)) == order
     assert labels(partitions_on(3, made)) == ["safe-0"]
     assert partitions_on(9, made) == []

@@ -620,8 +620,8 @@ def test_it_is_counted_and_told_once():
     assert tracker.unreadable == 1
     revised(tracker)
     assert tracker.unreadable == 1
-    assert len(tracker.take_actions_set_aside()) <= 1
-    assert tracker.take_actions_set_aside() == []
+    assert len(tracker.take_set_aside()) <= 1
+    assert tracker.take_set_aside() == []
 
 
 def test_a_decision_on_it_and_one_on_a_sound_action_are_both_taken():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.plan.reassignment.between_brokers import busiest, is_behind, plan_offload, settles_ms
+from logdirwatch.plan.reassignment.between_brokers import is_behind, plan_offload, settles_ms
 from logdirwatch.plan.reassignment.replacement_replicas import Repair
 from tests.unit.plan.builders import MIB, directory, facts, policy, replica, slowly, topic
 
@@ -112,8 +112,8 @@ def test_the_busiest_broker_bounds_the_rate():
     def repair(per_broker):
         return Repair(assignments=(), before=(), unplaced=(), bytes_in={}, bytes_per_broker=per_broker)
 
-    assert busiest(repair({1: 5, 2: 9})) == 9
-    assert busiest(repair({})) == 0
+    assert repair({1: 5, 2: 9}).busiest_bytes == 9
+    assert repair({}).busiest_bytes == 0
 
 
 def test_what_passes_beside_the_copying_is_the_tools_wait_and_the_delay_of_the_deletion():

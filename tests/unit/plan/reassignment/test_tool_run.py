@@ -11,7 +11,6 @@ from logdirwatch.plan.reassignment.tool_run import (
     file_name,
     no_retention_cut,
     nothing_runs,
-    others_run,
     undo_of_reassignment,
 )
 from tests.unit.plan.builders import broker, directory, facts, policy, topic
@@ -45,7 +44,6 @@ def test_another_reassignment_is_named_and_ours_is_in_addition(numbers, holds, n
     assert (found.name, found.holds) == ("no_reassignment_runs", holds)
     assert found.text.startswith(named)
     assert (ADDITIONAL in found.text) is bool(numbers)
-    assert len(others_run(running(*numbers))) == len(numbers)
 
 
 def test_whether_a_cut_waits_must_be_looked_up():

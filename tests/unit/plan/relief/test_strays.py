@@ -5,7 +5,7 @@ from dataclasses import replace as changed
 import msgspec
 
 from logdirwatch.model.vocabulary import ActionKind, Cause, Severity
-from logdirwatch.plan.availability.fault_tolerance import lost_partitions
+from logdirwatch.plan.availability.fault_tolerance import lost_together
 from logdirwatch.plan.capacity.projected_use import log_count
 from logdirwatch.plan.cluster.from_tables import facts_from
 from logdirwatch.plan.fix.planner import fix
@@ -104,7 +104,7 @@ def test_kafka_counts_it_as_a_log_of_its_directory():
 
 def test_one_on_a_failed_disk_is_not_rebuilt():
     found = facts(offline(1, cause=Cause.FAILED), directory(2), directory(3), *TOPICS, *HOMES, STRAY)
-    assert [partition.label for partition in lost_partitions((1, "/d1"), found)] == ["u-0"]
+    assert [partition.label for partition in lost_together([(1, "/d1")], found)] == ["u-0"]
     planned = recommend(alert(), found, policy(), NOW_MS)
     named = [entry["topic"] for one in planned if one.reassignment for entry in one.reassignment["partitions"]]
     assert "t" not in named

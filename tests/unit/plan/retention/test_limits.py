@@ -5,11 +5,9 @@ import pytest
 from logdirwatch.plan.retention.limits import (
     copy_lag_floor,
     fastest,
-    floor_bytes,
     floor_of_replica,
     is_copy_delayed,
     limits_of,
-    unread_bytes,
     written_per_s,
 )
 from tests.unit.plan.builders import MIB, directory, facts, policy, replica, slowly, topic
@@ -123,13 +121,6 @@ def test_a_lag_takes_nothing_from_what_is_lost_anyway():
     assert way.freed([], 100 * MIB) == 0
 
 
-def test_unread_bytes_are_those_of_the_worst_partition_rounded_up():
-    made = topic("t", (1,), (1,), unread={0: 0.1, 1: 0.05})
-    known = facts(directory(1), made, replica(1, "/d1", "t", 0, 1001), replica(1, "/d1", "t", 1, 100))
-    assert unread_bytes(known.topics["t"], known) == 101
-    assert unread_bytes(topic("t"), known) == 0
-
-
 def test_without_a_limit_of_age_the_oldest_partition_bounds_it():
     made = topic("t", (1,), (1,), configs={"retention.ms": "-1"})
     parts = two(360 * MIB, 36 * MIB)
@@ -196,5 +187,4 @@ def test_the_bytes_of_a_history_are_rounded_up():
 
 def test_of_what_nobody_knows_a_share_stays():
     assert floor_of_replica(SIZED, None, 1000, known()) == 1800
-    assert floor_bytes([SIZED], None, 1000, known(), unknown_ratio=0.25) == 900
-    assert floor_bytes([], None, 1000, known(), unknown_ratio=0.25) == 0
+    assert floor_of_replica(SIZED, None, 1000, known(), unknown_ratio=0.25) == 900

@@ -25,7 +25,7 @@ from logdirwatch.plan.actions.action_type import ActionType, Relief, frees_as_mu
 from logdirwatch.plan.actions.brokers.restart_broker import against_restart_now
 from logdirwatch.plan.actions.parts import check, host_notes
 from logdirwatch.plan.actions.progress import not_seen
-from logdirwatch.plan.availability.fault_tolerance import complete_copies, fault_tolerance_of, lost_partitions
+from logdirwatch.plan.availability.fault_tolerance import complete_copies, fault_tolerance_of, lost_together
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, OfflineLogDirs, log_line, used_text
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
@@ -314,7 +314,7 @@ def free_while_stopped(
     directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, what: str = "is full"
 ) -> ProposedAction:
     """Return how to free space while the broker cannot run: what may be removed, and what must stay."""
-    broker, lost = directory.broker, lost_partitions(directory.place, snapshot)
+    broker, lost = directory.broker, lost_together([directory.place], snapshot)
     spare = [p.label for p in lost if len(complete_copies(p, snapshot) - {broker}) > 1][:EXAMPLES]
     kept = f"their other replicas are in sync: {', '.join(spare)}" if spare else "none"
     is_gone = snapshot.is_gone(broker)

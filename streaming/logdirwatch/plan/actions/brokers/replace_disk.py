@@ -27,7 +27,7 @@ from logdirwatch.plan.actions.parts import check, host_notes
 from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.actions.strimzi_resources import DELETE_POD_AND_PVC, POD, Kubectl, Volume, kubectl_of, volume_of
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.availability.fault_tolerance import complete_copies, lost_partitions
+from logdirwatch.plan.availability.fault_tolerance import complete_copies, lost_together
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.layout import Partition
@@ -47,7 +47,7 @@ NOTHING_SAID = OfflineEvidence()
 def save_data(directory: LogDir, proof: OfflineEvidence, snapshot: ClusterSnapshot) -> ProposedAction | None:
     """Return how to save data that only a failed disk holds before it is replaced; None if it holds no last copy."""
     broker, path = directory.broker, shlex.quote(directory.path)
-    alone = _only_there(directory, lost_partitions(directory.place, snapshot), snapshot)
+    alone = _only_there(directory, lost_together([directory.place], snapshot), snapshot)
     if not alone:
         return None
     folders = " ".join(shlex.quote(f"{directory.path}/{label}") for label in alone[:EXAMPLES])
@@ -80,7 +80,7 @@ def replace_disk(
 
     ``proof`` names the device and the evidence that it fails.
     """
-    broker, lost = directory.broker, lost_partitions(directory.place, snapshot)
+    broker, lost = directory.broker, lost_together([directory.place], snapshot)
     is_running, is_zookeeper = snapshot.is_alive(broker), snapshot.is_zookeeper(broker)
     alone = _only_there(directory, lost, snapshot)
     again = _what_is_lost(directory, lost, alone, snapshot, policy)
@@ -122,7 +122,7 @@ def replace_disk(
 
 def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
     """Return the restart without the failed directory, if the broker's other directories have the room (KIP-112)."""
-    broker, lost = directory.broker, lost_partitions(directory.place, snapshot)
+    broker, lost = directory.broker, lost_together([directory.place], snapshot)
     found = leaving(directory, lost, snapshot, policy)
     if not found.fits or not lost:
         return None

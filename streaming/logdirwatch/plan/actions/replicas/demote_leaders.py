@@ -24,7 +24,7 @@ from logdirwatch.plan.cluster.layout import Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import prefer_leaders
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect, vetoes_of
-from logdirwatch.plan.reassignment.tool_run import nothing_runs, others_run, refused_by_tool
+from logdirwatch.plan.reassignment.tool_run import nothing_runs, refused_by_tool
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.words import counted
 
@@ -58,7 +58,7 @@ def demote(
     before = [Assignment(*p.key, p.replicas, (ANY,) * len(p.replicas)) for p, _ in chosen]
     after = [Assignment(*p.key, order, (ANY,) * len(order)) for p, order in chosen]
     name = f"logdirwatch-{ActionKind.DEMOTE_LEADERS}-{identity(str(broker), path or '*')[:8]}.json"
-    operation = prefer_leaders(to_json(after), to_json(before), name, beside=bool(others_run(snapshot)))
+    operation = prefer_leaders(to_json(after), to_json(before), name, beside=bool(snapshot.layout.reassigned))
     by_operation = carried_out_by(policy, operation, reassignment=to_json(before), text="once the disk is good again")
     if refused := refused_by_tool(after, snapshot):
         by_operation |= {"commands": refused, "undo": {**by_operation["undo"], "commands": list(refused)}}

@@ -32,12 +32,12 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.operations import reassign, rendered, replicas_of
 from logdirwatch.plan.commands.throttles import within_brokers
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
+from logdirwatch.plan.reassignment.running_copies import running_copies
 from logdirwatch.plan.reassignment.throttles import unset
 from logdirwatch.plan.reassignment.tool_run import (
     file_name,
     no_retention_cut,
     nothing_runs,
-    others_run,
     refused_by_tool,
     undo_of_reassignment,
 )
@@ -74,7 +74,7 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
         back=limits,
         waves=waves.groups,
         settle_ms=pace.settles_ms if len(waves.groups) > 1 else None,
-        beside=bool(others_run(snapshot)),
+        beside=bool(snapshot.layout.reassigned),
     )
     refused = refused_by_tool(moves.assignments, snapshot)
     only_apply = "; only `logdirwatch apply` can do it, see its commands" if refused else ""
@@ -125,8 +125,8 @@ def _why_move(source: LogDir, moves: Moves, waves: Waves, pace: Pace, usual: int
 
 def _shared_bytes(broker: int, snapshot: ClusterSnapshot) -> int:
     """Return the bytes that other moves within the broker still have to copy under the same throttle."""
-    mine = [copy for copies in snapshot.layout.copies_of.values() for copy in copies if copy.broker == broker]
-    return sum(max(0, (snapshot.layout.size_of(copy.key) or 0) - (copy.size_bytes or 0)) for copy in mine)
+    within = (copy for copy in running_copies(snapshot) if copy.replica.is_future)
+    return sum(copy.remaining_bytes for copy in within if copy.replica.broker == broker)
 
 
 def _in_time(source: LogDir, waves: Waves, needs_ms: int) -> Precondition:

@@ -27,7 +27,7 @@ from logdirwatch.plan.commands.operations import reassign
 from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.operator_decisions import moved_topics
 from logdirwatch.plan.proposal import EXAMPLES, Policy, Precondition, ProposedAction, Veto, effect, vetoes_of
-from logdirwatch.plan.reassignment.between_brokers import Offload, busiest, is_behind, settles_ms
+from logdirwatch.plan.reassignment.between_brokers import Offload, is_behind, settles_ms
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, left_out, unplaced
 from logdirwatch.plan.reassignment.throttles import limits_of_copies, unset
 from logdirwatch.plan.reassignment.tool_run import (
@@ -35,7 +35,6 @@ from logdirwatch.plan.reassignment.tool_run import (
     file_name,
     no_retention_cut,
     nothing_runs,
-    others_run,
     undo_of_reassignment,
 )
 from logdirwatch.plan.vetoes import replica_vetoes
@@ -173,7 +172,7 @@ def _assigned(
     """Return the fields of a repair's reassignment; ``limits`` are its throttles, ``rate`` that of its undo."""
     back = back_of(repair, rate, snapshot)
     plan, before, name = to_json(repair.assignments), to_json(repair.before), file_name(ActionKind.REASSIGN, place)
-    operation = reassign(plan, before, name, limits=limits, back=back, beside=bool(others_run(snapshot)))
+    operation = reassign(plan, before, name, limits=limits, back=back, beside=bool(snapshot.layout.reassigned))
     back_again = undo_of_reassignment(before, name, policy, limits, back, snapshot)
     return {**carried_out_by(policy, operation), "reassignment": plan, "undo": {**back_again, **undo}}
 
@@ -300,7 +299,7 @@ def _why_offload(
     enough = "enough" if is_enough else f"{human_bytes(needed)} are needed"
     enough = on_disk(plan.moved_bytes, plan.freed_bytes) + enough
     usual, settles = policy.limits.replication_throttle_bytes_per_s, settles_ms(source, snapshot, policy)
-    paced = copy_rates.paced(rate, usual, busiest(repair), late_for_ms, settles)
+    paced = copy_rates.paced(rate, usual, repair.busiest_bytes, late_for_ms, settles)
     return (
         f"move {human_bytes(plan.moved_bytes)} in {counted(len(repair.assignments), 'replica')} from {source.path} of "
         f"broker {source.broker} to other brokers ({enough}) {paced}; no data is lost, and racks, replication "

@@ -7,7 +7,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, Cause
 from logdirwatch.plan.actions.brokers.restart_broker import restart_partitions
-from logdirwatch.plan.availability.fault_tolerance import lost_partitions
+from logdirwatch.plan.availability.fault_tolerance import lost_together
 from logdirwatch.plan.reassignment.log_dir_removal import leaving
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import ToolSettings
@@ -221,7 +221,7 @@ class TestLeavingLogDirs:
     def judged(self, *parts):
         found = facts(*parts)
         bad = found.directories[1, "/d1"]
-        return leaving(bad, lost_partitions(bad.place, found), found, policy())
+        return leaving(bad, lost_together([bad.place], found), found, policy())
 
     def test_it_may_leave_when_the_others_can_hold_its_replicas(self):
         found = self.judged(*TWO_DISKS)
