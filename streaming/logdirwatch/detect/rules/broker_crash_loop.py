@@ -53,11 +53,13 @@ def longest_run_ms(episodes: list[Episode]) -> int:
 
 def _tell(context: BrokerContext, recent: list[Episode], moment: EvidenceTime) -> None:
     memory = context.memory
+    # Not every crash leaves a line in the log: the newest one that did explains the loop.
     said = next((episode for episode in reversed(recent) if episode.reason is not None), Episode(since_ms=0))
     told = [alert.severity for rule, alert in memory.alerts.items() if rule is Rule.BROKER_CRASH_LOOP]
     context.alerts.raise_alert(
         Rule.BROKER_CRASH_LOOP,
         None,
+        # A crash leaves the window before the loop ends: the alert must not become milder by that.
         severity=max([_severity(recent), *told], key=lambda severity: severity.rank),
         transition=(memory.status, memory.status),
         evidence=away_evidence(

@@ -13,6 +13,8 @@ from logdirwatch.model.records import EventRecord, MetricsRecord
 from logdirwatch.model.vocabulary import CLEANER_DEAD, KAFKA_STORAGE_ERROR, SCRAPE_AGE_MS, EventName, Rule, Severity
 
 FLUSH_MS = "LogFlushTimeMs:p99"
+# Not OfflineReplicaCount, which is always 0 from Kafka 3.7 to 4.2: ReplicaManager compares an instance's class with its
+# companion object's.
 OFFLINE_COUNT = "OfflineLogDirectoryCount"
 MISCOUNTS = 3
 QUEUED = "QueuedReplicaToDirAssignments"
@@ -37,6 +39,7 @@ def judge_answer(context: BrokerContext, record: MetricsRecord, moment: Evidence
         _compare_count(context, record, int(counted), moment)
     if gauges:
         _take_cleaner(context, record, moment)
+        # A line logged after the scrape is newer evidence than its gauges.
         uncleanable_partitions.note_gauges(context, record, moment.at_ms - int(age_ms or 0))
         remote_copies.take_gauges(context, record, moment)
 
@@ -72,6 +75,7 @@ def take_cleaner_event(context: BrokerContext, record: EventRecord, moment: Evid
     An event ends no alert: the broker's next answer does.
     """
     if record.event == EventName.LOG_CLEANER_STARTED:
+        # The other suspicions keep the alert open, so that clear only revises it; without them it would end it.
         if set(context.memory.suspicions) - {CLEANER_DEAD}:
             log_dir_suspect.clear(context, None, CLEANER_DEAD, moment)
         else:
@@ -100,6 +104,7 @@ def _compare_count(context: BrokerContext, record: MetricsRecord, counted: int, 
         memory.miscounts = 0
         log_dir_suspect.clear(context, None, log_dir_suspect.OFFLINE_COUNT, moment)
         return
+    # The exporter and DescribeLogDirs answer at different times, so one of them may see a failure first.
     memory.miscounts += 1
     if memory.miscounts >= MISCOUNTS and not log_dir_suspect.is_told(context, None, log_dir_suspect.OFFLINE_COUNT):
         text = f"it counts {counted} offline directories and lists {told}"
@@ -114,6 +119,7 @@ def _take_queue(context: BrokerContext, queued: float, moment: EvidenceTime) -> 
         context.alerts.resolve(Rule.PLACEMENT_REPORTS_STUCK, None, RECOVERED, moment.at_ms, to_status=memory.status)
         return
     memory.queued_since_ms = memory.queued_since_ms or moment.at_ms
+    # A queue is normal for a while: AssignmentsManager retries with a backoff of up to ten seconds.
     if moment.at_ms - memory.queued_since_ms < context.settings.placement_queue_ms:
         return
     context.alerts.raise_alert(

@@ -39,6 +39,7 @@ def raise_unknown(context: BrokerContext, failures: int, moment: EvidenceTime) -
     memory = context.memory
     if failures < context.settings.failure_polls or memory.is_silent or Rule.BROKER_OFFLINE in memory.alerts:
         return
+    # A starting broker answers no request before its logs are recovered, so its silence is expected.
     if Rule.BROKER_UNKNOWN in memory.alerts or not log_recovery.is_under_way(memory, moment.at_ms, context.settings):
         _tell_unknown(context, moment)
 
@@ -154,6 +155,8 @@ def away_evidence(kind: type[Away], memory: BrokerMemory, **more: Any) -> Away:
         last_seen_ms=memory.seen_ms,
         hangs=absence_messages.hangs(memory) or None,
         recovering_logs=log_recovery.logs_left(memory),
+        # A broker halts when its metadata directory, or the last of its directories, fails: their last known use may
+        # tell why it is away (LogManager.handleLogDirFailure).
         log_dirs={
             path: KnownLogDir(
                 last_status=log_dir.known_status,
@@ -180,6 +183,7 @@ def take_reason(context: BrokerContext, record: EventRecord, moment: EvidenceTim
     memory, known = context.memory, context.memory.word
     if memory.seen_ms is not None and memory.seen_ms - moment.at_ms > STOPPING_MS:
         return
+    # Lines may be read out of order: what was logged last counts.
     if known is not None and moment.at_ms < known.at_ms:
         return
     reason = record.reason or BrokerFailureReason.OTHER.value

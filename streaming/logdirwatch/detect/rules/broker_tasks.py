@@ -14,6 +14,8 @@ from logdirwatch.model.broker_tasks import task_of
 from logdirwatch.model.records import EventRecord, MetricsRecord
 from logdirwatch.model.vocabulary import OPEN_FILES, READ_ERRORS, TASK_FAILS, EventName
 
+# The next file that cannot be opened takes a whole directory offline, and a disk that cannot be read fails soon:
+# neither can wait an hour.
 _AT_ONCE = frozenset({OPEN_FILES, READ_ERRORS})
 TOLD_AFTER_MS = 3_600_000
 """One exception is not an alert: the task runs again."""
@@ -27,6 +29,8 @@ def take_event(context: BrokerContext, record: EventRecord, moment: EvidenceTime
     if record.event == EventName.BROKER_TASK_FAILED:
         since_ms = moment.at_ms if known is None else known.since_ms
         tasks[name] = TaskFailure(since_ms=since_ms, failed_ms=moment.at_ms, text=record.detail)
+        # A task that fails again was taken out above and is the last now, so the first ones have been silent for
+        # longest.
         for oldest in list(tasks)[:-KEPT]:
             del tasks[oldest]
     _judge(context, moment)
@@ -68,6 +72,7 @@ def _judge(context: BrokerContext, moment: EvidenceTime, reason: str = RECOVERED
 
 
 def _has_lasted(name: str, failure: TaskFailure, at_ms: int) -> bool:
+    # A thread fails only once and stays dead (ShutdownableThread): it has failed until now.
     until_ms = failure.failed_ms if task_of(name).repeats else at_ms
     return until_ms - failure.since_ms >= TOLD_AFTER_MS
 

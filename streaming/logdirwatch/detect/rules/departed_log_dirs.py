@@ -18,6 +18,7 @@ IN_OTHERS = "its replicas are complete in other directories of the broker"
 def note(memory: BrokerMemory, reported: Set[str], at_ms: int) -> None:
     """Remember what the broker held before directories left its report; call it before an answer is taken."""
     leaving = [path for path, log_dir in memory.log_dirs.items() if path not in reported and log_dir.left is None]
+    # Counted before any of them is marked: afterwards what they held would be missing from the sum.
     count, size_bytes = _held(memory) if leaving else (None, None)
     for path in leaving:
         memory.log_dirs[path].left = Left(at_ms=at_ms, replica_count=count, replica_bytes=size_bytes)

@@ -41,6 +41,7 @@ def take_word(context: BrokerContext, decided: Decided) -> None:
     path = record.log_dir
     if path is not None and path not in context.memory.log_dirs:
         return
+    # Revisions of an alert do not go back in time, even if the declaration is older than the newest sample.
     moment = EvidenceTime(max(context.memory.newest_ms, record.at_ms), str(decided.origin))
     reason = f"{record.by} declared it healthy: {record.reason}"
     for module in _FORGETTING:

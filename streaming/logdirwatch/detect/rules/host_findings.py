@@ -97,6 +97,8 @@ def _look(log_dir: LogDirMemory, seen: HostLogDir) -> Verdict | None:
         return Verdict(cause=Cause.READ_ONLY, decided_by="host_read_only", said="mounted read-only")
     if seen.full_by == FullBy.QUOTA:
         return Verdict(cause=Cause.FULL, decided_by="host_quota", full_by=FullBy.QUOTA, said=error or None)
+    # Without inodes a file system answers ENOSPC, as without blocks, and a larger volume may not help: so inodes come
+    # before the error's own cause.
     if (used_inodes_ratio(seen) or 0.0) >= causes.INODES_OUT_RATIO:
         return Verdict(cause=Cause.FULL, decided_by="host_inodes", full_by=FullBy.INODES)
     cause = cause_of(error)
@@ -109,6 +111,8 @@ def _look(log_dir: LogDirMemory, seen: HostLogDir) -> Verdict | None:
 def _is_path_lost(log_dir: LogDirMemory, seen: HostLogDir, error: str) -> bool:
     """Tell whether a path is gone that was seen before; one that never existed is a configuration error."""
     if seen.is_root_volume:
+        # After the first look the memory says that the directory is on the root volume, so the earlier finding tells
+        # that it was not always.
         was_lost = log_dir.host_word is not None and log_dir.host_word.verdict.decided_by == PATH_LOST
         return was_lost or log_dir.is_root_volume is False
     is_gone = cause_of(error) is Cause.REMOUNT or _has_no_path(error) or _NOT_ON_HOST in error

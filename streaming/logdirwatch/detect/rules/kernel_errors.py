@@ -143,6 +143,7 @@ def _has_healed(
     is_proven = proof_ms is not None and proof_ms > trouble.at_ms
     if kind.heals and is_proven and calm_ms >= context.settings.kernel_calm_ms:
         return True
+    # Only a later look counts: the one that brought the line may have seen the mount before the remount.
     if kind is KernelTrouble.REMOUNTED_READ_ONLY and is_read_only is False and calm_ms > 0:
         return True
     return calm_ms >= context.settings.kernel_hold_ms

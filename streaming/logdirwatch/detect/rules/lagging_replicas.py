@@ -73,6 +73,7 @@ def _judge_refused(context: BrokerContext, path: str, count: Sync, others: Sync,
     """
     log_dir, partitions, settings = context.memory.log_dirs[path], context.memory.partitions, context.settings
     is_alone = is_behind(count, settings) if not others.replicas else stands_out(count, others, settings)
+    # under_min_isr counts the whole broker's partitions: at most as many as lag here can be here.
     refused = 0 if partitions is None else min(partitions.under_min_isr, count.behind)
     if refused and is_alone and log_dir.kept_up:
         is_news, log_dir.refused_ms = not log_dir.refused_partitions, moment.at_ms

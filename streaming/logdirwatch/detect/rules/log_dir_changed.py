@@ -67,6 +67,7 @@ def note_capacity(log_dir: LogDirMemory, sample: LogDirSample, moment: EvidenceT
     log_dir.lasting_growth_bytes_per_s = None
     if is_other_source:
         return  # the volume may be the same
+    # The reserve file is missing because the volume is another one: the cause replaces its consequence.
     if log_dir.change is None or log_dir.change.why == RESERVE:
         log_dir.change = Change(why=CAPACITY, at_ms=moment.at_ms, total_bytes=known, volume=log_dir.volume)
 
@@ -76,6 +77,7 @@ def note_volume(log_dir: LogDirMemory, seen: HostLogDir, moment: EvidenceTime) -
     is_lost = bool(seen.is_root_volume) and log_dir.is_root_volume is False
     is_other = log_dir.is_volume_told and seen.volume != log_dir.volume and not _is_renumbered(log_dir, seen)
     why = ROOT_VOLUME if is_lost else VOLUME
+    # A lost mount is another volume, of another size and empty, so it replaces them all.
     lesser = {CAPACITY, RESERVE, VOLUME, EMPTIED} if is_lost else {CAPACITY, RESERVE}
     if (is_lost or is_other) and (log_dir.change is None or log_dir.change.why in lesser):
         log_dir.change = Change(
@@ -276,6 +278,7 @@ def _ended(context: BrokerContext, log_dir: LogDirMemory, change: Change, moment
     if change.why == ROOT_VOLUME:
         # The mount may come back under another name: a new disk, or new device numbers after a reboot.
         return RECOVERED if log_dir.is_root_volume is False else None
+    # To copy terabytes again may take longer than changed_hold_ms, and the data has a copy less until then.
     if change.why == EMPTIED and change.is_behind:
         return None
     is_back = (
@@ -291,12 +294,14 @@ def _ended(context: BrokerContext, log_dir: LogDirMemory, change: Change, moment
 
 
 def _severity(context: BrokerContext, log_dir: LogDirMemory, change: Change) -> Severity:
+    # A disk that is replaced during maintenance is empty on purpose.
     if change.why == EMPTIED and maintenance.running(context.memory) is not None:
         return Severity.INFO
     if change.why in {ROOT_VOLUME, EMPTIED}:
         return Severity.CRITICAL
     if change.why in {VOLUME, RESERVE}:
         return Severity.WARNING
+    # Volumes are grown on purpose; one that is smaller than before is usually another one.
     return Severity.CRITICAL if (log_dir.total_bytes or 0) < change.total_bytes else Severity.INFO
 
 

@@ -35,6 +35,7 @@ def judge_answer(context: BrokerContext, _: MetricsRecord, moment: EvidenceTime)
     memory, settings = context.memory, context.settings
     alert, spread = memory.alerts.get(RULE), spread_of(memory)
     was_unequal = alert is not None or memory.unequal_since_ms is not None
+    # Hysteresis also holds while the time runs, or a spread around the limit would never last long enough.
     back = settings.imbalance_back_ratio if was_unequal else 0.0
     is_wide = spread.highest - spread.lowest >= settings.imbalance_ratio - back
     if not is_wide or spread.highest < settings.imbalance_from_ratio - back:
@@ -66,10 +67,12 @@ def spread_of(memory: BrokerMemory) -> Spread:
     least_free, most_free, is_whole = 1.0, 0.0, True
     for log_dir in memory.log_dirs.values():
         status, total_bytes, usable_bytes = log_dir.status, log_dir.total_bytes, log_dir.usable_bytes
+        # It may be the fullest or the emptiest, so its absence must not end the alert.
         if status is LogDirStatus.UNKNOWN or _is_refilled(log_dir):
             is_whole = False
         elif total_bytes and usable_bytes is not None and status is not LogDirStatus.OFFLINE:
             free = usable_bytes / total_bytes
+            # Nothing new is placed in a cordoned directory (KIP-1066): its difference is meant.
             if (free < least_free or free > most_free) and not log_dir.is_cordoned:
                 least_free, most_free = min(free, least_free), max(free, most_free)
     return Spread(1.0 - most_free, 1.0 - least_free, is_whole)

@@ -71,6 +71,7 @@ def tell(
     open_alert = context.memory.log_dirs[carrier].alerts.get(Rule.LOG_DIR_OFFLINE)
     away = away_with(context.memory, carrier)
     severity = predicates.offline_severity(context.memory.partitions)
+    # Once other replicas lead, fewer partitions are affected, but the failure itself is no milder.
     if open_alert is not None and open_alert.severity.rank > severity.rank:
         severity = open_alert.severity
     context.alerts.raise_alert(
@@ -136,6 +137,7 @@ def _settle(context: BrokerContext, carrier: str, moment: EvidenceTime) -> None:
             context.memory.log_dirs[path].carrier = None
         return
     is_of_log = shown.event_detail is not None or shown.decided_by == causes.BROKER_LOG
+    # An event alone may be a mistake: a failure that no answer and no log line confirmed did not recover.
     was_confirmed = alert.calm_since_ms is not None or shown.error_code is not None or is_of_log
     status = context.memory.log_dirs[carrier].status
     context.alerts.resolve(

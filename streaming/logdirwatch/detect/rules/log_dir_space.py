@@ -13,16 +13,20 @@ from logdirwatch.model.vocabulary import SPACE_STATUSES, LogDirStatus, Rule, Sev
 
 BY_SPACE = "space"
 """The reason of a status decided by space and forecast."""
+# DescribeLogDirs has sizes since Kafka 3.3 (version 4, KIP-827).
 WITHOUT_SIZE = "its broker's version of Kafka does not report its size"
 
 
 def take_good_sample(context: BrokerContext, sample: LogDirSample, collector: str, moment: EvidenceTime) -> None:
     """Judge a sample without an error that has its space."""
     log_dir = context.memory.log_dirs[sample.path]
+    # Proposals from before an absence say nothing about now, and a directory that comes back at 97 % must not count as
+    # online for one more sample.
     decides_alone = log_dir.status not in SPACE_STATUSES or predicates.is_gap(
         log_dir, moment.at_ms, log_dir.interval_ms
     )
     log_dir_changed.note_capacity(log_dir, sample, moment)
+    # Taken before the sample is remembered and the level is set, which forget why it was offline.
     outlived = kernel_errors.outlived(log_dir, sample)
     is_measured = host_sizes.is_measured_again(log_dir, sample)
     if is_measured or decides_alone:
@@ -121,6 +125,7 @@ def _tell_space(
     wanted = log_dir.status
     if wanted is LogDirStatus.ONLINE:
         is_told = Rule.LOG_DIR_SPACE in log_dir.alerts
+        # Free space on a wrong volume is no recovery: the alert goes on as that about the volume.
         into = log_dir_changed.told_elsewhere(context, path, log_dir, moment) if is_told else None
         reason = RECOVERED if into is None else "another volume answers at its path"
         context.alerts.resolve(Rule.LOG_DIR_SPACE, path, reason, moment.at_ms, to_status=wanted, into=into)
@@ -202,6 +207,7 @@ def remember_numbers(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *,
     has_grown = None not in (sample.replica_bytes, log_dir.replica_bytes) and (
         (sample.replica_bytes or 0) > (log_dir.replica_bytes or 0)
     )
+    # Replicas that grew between two samples were written: a broker in use proves by itself that its disk takes writes.
     if has_grown and not starts_again:
         log_dir.proof_ms = at_ms
     # The clock of another collector may be ahead of this one's.
@@ -251,6 +257,7 @@ def _tell_unaccounted(context: BrokerContext, path: str, log_dir: LogDirMemory, 
         if log_dir.alerts and unaccounted is not None:
             context.alerts.resolve(Rule.UNACCOUNTED_BYTES, path, RECOVERED, moment.at_ms, to_status=log_dir.status)
         return
+    # On a shared volume the same bytes are unaccounted for in each of its directories.
     if Rule.UNACCOUNTED_BYTES not in log_dir.alerts and path != shared_volumes.first_serving(context.memory, path):
         log_dir.unaccounted_since_ms = None
         return

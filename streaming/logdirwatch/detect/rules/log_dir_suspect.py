@@ -106,6 +106,7 @@ def clear(
     """Remove a suspicion: the alert is revised, and ends with the last one."""
     holder = context.alerts.holder(path)
     was_held, alert = holder.suspicions.pop(kind, None) is not None, holder.alerts.get(Rule.LOG_DIR_SUSPECT)
+    # A stale alert is about a broker that is away: nothing that it says can be revised before the broker answers.
     if was_held and holder.suspicions and alert is not None and alert.stale_since_ms is None:
         hold(context, path, {}, moment)
     if not holder.suspicions:
@@ -147,11 +148,14 @@ def judge_pace(
 
 
 def _is_slow(pace: Pace, took_ms: float, settings: DetectSettings) -> bool:
+    # A factor alone would suspect a fast disk that takes 5 ms instead of 1.
     is_known = pace.samples >= LEARNING
     return is_known and took_ms >= settings.slow_min_ms and took_ms > settings.slow_factor * pace.usual_ms
 
 
 def _learn(pace: Pace, took_ms: float) -> None:
     pace.samples = min(pace.samples + 1, LEARNING)
+    # The plain mean of the first samples, then an exponential one: its weight is that of the last plain one, so nothing
+    # jumps.
     weight = max(LEARNED, 1 / pace.samples) if pace.samples < LEARNING else LEARNED
     pace.usual_ms += weight * (took_ms - pace.usual_ms)

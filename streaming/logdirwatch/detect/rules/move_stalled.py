@@ -120,6 +120,8 @@ def _begun(sample: LogDirSample, remaining_bytes: int, at_ms: int) -> Move:
 
 def _note(move: Move, sample: LogDirSample, remaining_bytes: int, at_ms: int, settings: DetectSettings) -> None:
     copied_bytes = sample.future_bytes or 0
+    # A replica that is written while it is copied may grow faster than its copy: then only the copied bytes show
+    # progress.
     if remaining_bytes < move.remaining_bytes or copied_bytes > move.copied_bytes:
         move.progress_ms = at_ms
     move.remaining_bytes, move.copied_bytes = remaining_bytes, copied_bytes
@@ -142,6 +144,7 @@ def verdict(move: Move, at_ms: int, settings: DetectSettings) -> str | None:
 
 def _ends_in_ms(move: Move) -> int | None:
     """Return the time left at the rate of the last span; None if it never ends."""
+    # Producers write faster than the move copies.
     if move.bytes_per_s is None or move.bytes_per_s <= 0:
         return None
     return int(move.remaining_bytes / move.bytes_per_s * 1000)
@@ -186,6 +189,8 @@ def _told(log_dir: LogDirMemory, verdict: str, throttles: dict[str, int]) -> Sta
     """Return the numbers of one directory's moves, and the throttle that slows them, as far as this broker shows it."""
     move = log_dir.move
     assert move is not None
+    # Only copies within the broker have a future replica; what other brokers send is under the follower's throttle
+    # (KIP-113, KIP-73).
     key = LOG_DIR_THROTTLE if move.copied_bytes else FOLLOWER_THROTTLE
     grows = move.bytes_per_s is not None and move.bytes_per_s < 0
     return StalledMoves(

@@ -19,6 +19,7 @@ LAG = "RemoteCopyLagBytes"
 TOLD_AFTER_MS = 300_000
 """A short outage of the storage is not an alert; the task retries."""
 CALM_MS = 900_000
+# remote.log.manager.task.interval.ms is 30 seconds by default: 120 runs without a line.
 SILENT_MS = 3_600_000
 LOG_READ_MS = 60_000
 
@@ -43,6 +44,7 @@ def take_gauges(context: BrokerContext, record: MetricsRecord, moment: EvidenceT
         # The first known lag since the beginning: some lag is normal while topics are written.
         memory.remote_copies = replace(memory.remote_copies, lag_bytes=memory.remote_copy_lag_bytes)
     if errors is not None:
+        # The counter begins at 0 again when the broker starts, so a smaller number is no failure.
         if memory.remote_copy_errors is not None and errors > memory.remote_copy_errors:
             _failed(memory, moment.at_ms, None)
         memory.remote_copy_errors = int(errors)
@@ -101,6 +103,7 @@ def _judge(context: BrokerContext, moment: EvidenceTime) -> None:
 def _is_over(memory: BrokerMemory, found: RemoteCopies, at_ms: int) -> bool:
     calm_ms, lag = at_ms - found.failed_ms, memory.remote_copy_lag_bytes
     if lag is not None:
+        # An idle task logs no error either: the copies work only if they also catch up.
         has_fallen = lag == 0 or lag <= (found.lag_bytes or 0)
         return calm_ms >= CALM_MS and has_fallen
     is_read = memory.log_read_ms is not None and at_ms - memory.log_read_ms <= LOG_READ_MS

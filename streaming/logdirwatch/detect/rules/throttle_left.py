@@ -53,6 +53,7 @@ def left_over(seen: ReplicaMoves, kept: tuple[str, ...]) -> dict[str, int] | Non
     between = {key: limits[key] for key in REPLICATION_THROTTLES if key in limits}
     if seen.throttled_replicas and LISTS not in kept:
         between[LISTS] = seen.throttled_replicas
+    # replica.alter.log.dirs.io.max.bytes.per.second holds inside one broker, so only its own copies need it (KIP-113).
     within = {key: limits[key] for key in (LOG_DIR_THROTTLE,) if key in limits}
     found = {**({} if seen.reassignments else between), **({} if seen.copies else within)}
     is_unknown = (between and seen.reassignments is None) or (within and seen.copies is None)

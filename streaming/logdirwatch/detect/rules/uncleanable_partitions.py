@@ -47,6 +47,7 @@ def forget(context: BrokerContext, path: str | None, until_ms: int, moment: Evid
     holder = context.alerts.holder(path)
     if not holder.uncleanable and Rule.UNCLEANABLE_PARTITIONS not in holder.alerts:
         return
+    # _release keeps what is as new as its time, a declaration includes its own moment.
     _release(holder, until_ms + 1)
     if holder.uncleanable or (isinstance(holder, LogDirMemory) and _is_counted(holder)):
         _judge_place(context, path, moment)
@@ -76,6 +77,7 @@ def _concerns(holder: Holder) -> bool:
 
 def _judge_place(context: BrokerContext, path: str | None, moment: EvidenceTime) -> None:
     holder = context.alerts.holder(path)
+    # The alert about its failure covers it, and nothing in it is cleaned until it is back.
     if holder.status is LogDirStatus.OFFLINE:
         return
     if holder.uncleanable or (isinstance(holder, LogDirMemory) and _is_counted(holder)):
@@ -95,6 +97,7 @@ def _is_over(context: BrokerContext, holder: Holder) -> bool:
     """Tell whether a gauge shows that nothing is uncleanable; for the broker's alert those of all directories must."""
     if isinstance(holder, LogDirMemory):
         return holder.uncleanable_count == 0 or (holder.uncleanable_count is None and holder.uncleanable_bytes == 0)
+    # The broker's alert holds partitions whose directory the line did not name: it may be any of them.
     return all(log_dir.uncleanable_count == 0 for log_dir in context.memory.log_dirs.values())
 
 
