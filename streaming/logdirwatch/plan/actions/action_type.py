@@ -28,6 +28,7 @@ class Stage(IntEnum):
     FREES_AT_ONCE = 1
     IN_TIME = 2
     SLOWS_WRITES = 3
+    # What may come in time is tried before anything is deleted; LATE, which saves nothing, is behind even that.
     MAY_BE_LATE = 4
     LOSES_DATA = 5
     LATE = 6
@@ -77,6 +78,7 @@ class FollowUp(NamedTuple):
 
 def frees_as_much(old: ActionRecord, plan: ActionRecord) -> bool:
     """Tell whether a published proposal frees about as much as the new plan."""
+    # Estimates change with every inventory, and a new revision for each would have people read the same advice again.
     better: int = plan.expected.get("frees_bytes") or 0
     return better <= BETTER_BY * (old.expected.get("frees_bytes") or 0)
 
@@ -88,6 +90,7 @@ def names_all_partitions(old: ActionRecord, plan: ActionRecord) -> bool:
 
 def same_commands(old: ActionRecord, plan: ActionRecord) -> bool:
     """Tell whether a published proposal has exactly the commands of the new plan."""
+    # A broker's list is replaced as a whole, so an older command would drop what was added to it since.
     return plan.commands == old.commands
 
 

@@ -22,6 +22,7 @@ class Progress:
     @property
     def is_done(self) -> bool:
         """Whether the whole target is reached."""
+        # 0 of 0 steps: nothing is seen, which does not mean that everything is done.
         return self.reached == self.of > 0
 
     @property

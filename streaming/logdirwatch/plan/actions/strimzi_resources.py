@@ -41,6 +41,7 @@ class Kubectl:
     def pod(self, broker: int) -> str:
         """Return the command that sets ``pod`` to ``pod/NAME`` of a broker: its name ends with the broker's id."""
         listed = self.run("get", "pods", *self._selected("strimzi.io/broker-role=true"), "--output", "name")
+        # -e, since the pattern begins with a dash.
         return f"pod=$({listed} | grep -e '-{broker}$')"
 
     def pool(self, broker: int) -> str:
@@ -89,6 +90,7 @@ def grown_patch(volume: int | None, size_bytes: int) -> list[dict[str, Any]]:
 
 def added_patch(volume: int, size_bytes: int) -> list[dict[str, Any]]:
     """Return the JSON patch of a KafkaNodePool that gives its brokers one more volume."""
+    # With deleteClaim: true the operator deletes the data together with the cluster, or with the entry of the volume.
     value = {"id": volume, "type": "persistent-claim", "size": quantity(size_bytes), "deleteClaim": False}
     return [
         {"op": "test", "path": "/spec/storage/type", "value": "jbod"},
@@ -98,6 +100,7 @@ def added_patch(volume: int, size_bytes: int) -> list[dict[str, Any]]:
 
 def quantity(size_bytes: int) -> str:
     """Return the size of a volume whose file system has at least this many bytes."""
+    # With the two signs // rounds up.
     return f"{-int(-size_bytes * (1 + TAKEN_BY_FILE_SYSTEM_RATIO) // GIB)}Gi"
 
 
@@ -105,6 +108,7 @@ def _number(value: str | None) -> int | str | None:
     return int(value) if value is not None and value.removeprefix("-").isdecimal() else value
 
 
+# How the operator names log directories (VolumeUtils); a pool with a single volume has no number there.
 _PATH = re.compile(r"/var/lib/kafka/data(?:-(?P<volume>\d+))?/kafka-log(?P<broker>\d+)")
 
 

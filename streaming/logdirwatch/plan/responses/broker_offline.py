@@ -65,6 +65,8 @@ def propose(situation: Situation) -> list[ProposedAction]:
     # Without room a broker halts again (KIP-928).
     rooms = ([*grow_if_short(one, snapshot, policy), free_while_stopped(one, snapshot, policy)] for one in full)
     return [
+        # In the order in which it is done: what the log names, room, disks and file systems decide whether a start
+        # succeeds; copies elsewhere come last, since a start makes them superfluous.
         *([situation.look] if is_told else []),
         *chain.from_iterable(rooms),
         *_all_replaced(sick, snapshot, policy),
@@ -148,6 +150,7 @@ def _full(broker: int, shown: BrokerAwayEvidence, snapshot: ClusterSnapshot) -> 
 def _was_full(told: KnownLogDir, directory: LogDir) -> bool:
     """Tell whether a directory was saturated when last seen, or its last sample shows it full."""
     total, free = directory.total_bytes, directory.usable_bytes
+    # A cause that is known explains the failure better than the last sample does.
     is_nearly = total is not None and free is not None and free <= min(LITTLE_FREE_RATIO * total, LITTLE_FREE_BYTES)
     return told.last_status == LogDirStatus.SATURATED or (is_nearly and directory.cause is None)
 

@@ -15,6 +15,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     alert, look = situation.alert, situation.look
     if not _is_unauthorized(read_as(alert.evidence, BrokerAwayEvidence)):
         return [look]
+    # An ACL may have been removed on purpose, so the check stays beside it.
     return [grant_collector(alert, situation.policy), look]
 
 

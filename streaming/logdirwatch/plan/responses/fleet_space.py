@@ -55,6 +55,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
         _what_is_missing(still, missing, places, snapshot, policy, reasons, f"the cuts{waiting}")
     )
     proposals = [*brakes, *spared]
+    # Within the hour nobody gets new disks: what gains time comes before what ends it.
     ordered = [*proposals, look] if any(map(is_full_within_the_hour, places)) else [look, *proposals]
     who = told(places, snapshot)
     return [replace(one, reason=one.reason + who) for one in ordered[:1]] + ordered[1:]
@@ -94,6 +95,7 @@ def shortage(snapshot: ClusterSnapshot, policy: Policy, *, until_room: bool = Tr
     found: dict[LogDirId, int] = {}
     for place, directory in sorted(snapshot.directories.items()):
         needed = _needed(directory, space, policy, until_room=until_room) if directory.is_serving else 0
+        # What one directory frees on a volume, the others on it have as well.
         if needed > 0 and not any(other in found for other in sharing[place]):
             found[place] = needed
     return found
@@ -121,6 +123,7 @@ def _fit(needed: Mapping[LogDirId, int], beside: Mapping[LogDirId, int], snapsho
         moved = 0
         for replica in snapshot.replicas_in((broker, path)):
             partition = snapshot.partitions.get(replica.key)
+            # Its own broker may take it, into another directory: no replica is added by that.
             takers = rooms - set(rooms if partition is None else partition.replicas) | rooms & {broker}
             moved += (replica.size_bytes or 0) if takers else 0
             taking |= takers

@@ -51,6 +51,8 @@ def _runbook_for(alert: AlertRecord) -> Runbook | None:
     """Return what to do about a mount that may be gone; nothing special for a larger volume or a reserve file."""
     shown = read_as(alert.evidence, LogDirChangedEvidence)
     is_larger = (shown.total_bytes or 0) > (shown.total_bytes_before or 0) > 0
+    # A larger volume is one that somebody grew; the root volume may be larger as well, and an empty one is never
+    # harmless.
     is_harmless = shown.why == RESERVE_GONE or (is_larger and shown.why not in {ROOT_VOLUME, EMPTIED})
     return None if is_harmless else _MOUNT_GONE
 

@@ -31,6 +31,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     total = sum(directory.total_bytes or 0 for directory in directories)
     if not total:
         return []
+    # The mean of all bytes, not of the ratios: directories may have different sizes.
     mean = sum(directory.used_bytes or 0 for directory in directories) / total
     fullest = max(directories, key=lambda d: (d.used_ratio, d.path))
     goal = (fullest.used_bytes or 0) - int(mean * (fullest.total_bytes or 0))

@@ -44,6 +44,7 @@ from logdirwatch.text.words import some_of
 
 _EXPLAINED = frozenset({Cause.FULL, Cause.LIMIT, Cause.PERMISSION, Cause.RENAME_REFUSED, Cause.DAMAGED_FILE})
 """Causes that are themselves what the directories have in common."""
+# In the order in which one of them decides what the check covers: the least known cause needs the widest one.
 _LOOKED_AT = (Cause.UNKNOWN, Cause.REMOUNT, Cause.READ_ONLY, Cause.RENAME_REFUSED, Cause.DAMAGED_FILE)
 
 
@@ -76,6 +77,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
         acted_on = replace(restarted, reason=f"restart broker {away.broker}: {why}")
         return [acted_on, *looks, *_repaired(away, snapshot, policy)]
     proposals = [
+        # Every plan leaves partitions alone that are being reassigned, so this makes the repair of others possible.
         *(cancel_dead_ends(away.broker, str(away.target["log_dir"]), snapshot, policy) if failed else []),
         *(
             look_at_array(snapshot.directories[away.broker, path], one, away.proofs[path])
@@ -84,6 +86,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
         *looks,
         *_repaired(away, snapshot, policy),
         *([] if repair is None else _replaced(step, away, failed, repair, policy)),
+        # The repair of a file system includes the restart.
         *([] if len(away.of_cause(Cause.FILE_SYSTEM)) == len(away.directories) else [restarted]),
         *_rebuilt_in_the_end(away, restarted, policy, has_array=bool(arrays)),
         *([] if repair is None or repair.assignments else elect_preferred(away.target, snapshot, policy)),
@@ -140,6 +143,7 @@ def _repaired(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Policy) -
     repaired = away.of_cause(Cause.FILE_SYSTEM)
     full = _volumes(away.of_cause(Cause.FULL), snapshot)
     return [
+        # Once: the limits are those of the process, whatever number of directories ran into them.
         *(raise_limit(away, proof) for proof in limited[:1]),
         *(grant_write(away, directory) for directory in away.of_cause(Cause.PERMISSION)),
         *(proposal for directory in full for proposal in _emptied(away, directory, policy)),
@@ -154,6 +158,7 @@ def _emptied(away: OfflineLogDirs, directory: LogDir, policy: Policy) -> list[Pr
         return [free_inodes(directory, proof)]
     if proof.full_by is FullBy.QUOTA:
         by_hand = free_while_stopped(directory, snapshot, policy, "has reached its quota")
+        # Kafka only sees the volume: usable bytes may be left on it, so the size of what is missing is unknown.
         return [raise_quota(directory, proof), by_hand]
     if _is_unclear(away, directory, policy):
         return []
@@ -186,6 +191,7 @@ def _replaced(
     unnamed = [one for one in failed if one.path in told and away.proofs[one.path].kernel_error is None]
     if unnamed and step is not None:
         proposals.append(look_at_host(step, away, unnamed, Cause.FAILED))
+    # A new disk may take days, and until the copies are made the next failure may lose data.
     if repair.assignments:
         place = (away.broker, str(away.target["log_dir"]))
         proposals.append(rebuild(place, away.target, _loss(away, failed), repair, snapshot, policy))
@@ -193,6 +199,7 @@ def _replaced(
         own, proof = repair, away.proofs[directory.path]
         if away.is_several:
             own = plan_repair(directory.place, snapshot, policy)
+        # Only if other brokers have no room: it also costs this broker the space of a directory.
         without = leave_log_dirs(directory, snapshot, policy) if own.unplaced else None
         saved = save_data(directory, proof, snapshot)
         found = [saved, replace_disk(directory, own, snapshot, policy, proof), without]

@@ -70,6 +70,8 @@ def propose_on_old_inventory(situation: Situation) -> list[ProposedAction]:
     directory, snapshot, policy = situation.directory, situation.snapshot, situation.policy
     if directory is None or not directory.is_serving:
         return []
+    # Where replicas were once is no place to move them from, and a topic's old size says nothing about what a cut
+    # frees.
     alone = replace(snapshot, layout=replace(snapshot.layout, replicas=()), growth={})
     needed = needed_bytes(directory, Space(alone), policy) or 0
     proposals = more_room(directory, alone, policy, needed) if needed > 0 else []
@@ -123,6 +125,7 @@ def _unexplained(situation: Situation, directory: LogDir) -> list[ProposedAction
     if unaccounted is None or total is None:
         return []
     reserve, grows = reserve_of(directory, situation.policy), foreign_growth(directory, situation.snapshot)
+    # The reserve file is no replica either, and is there on purpose (KIP-928).
     foreign = unaccounted - (reserve[1] if reserve else 0)
     is_growing = grows > 0 and foreign * 1000 >= grows * FOREIGN_MS
     if foreign < FOREIGN_RATIO * total and not is_growing:
@@ -142,6 +145,7 @@ def leaders_off(
     if directory.status is not LogDirStatus.SATURATED:
         return []
     why = f"{directory.path} is saturated, and the next write may take it offline with all its leaders"
+    # Two orders of one partition's replicas would undo each other.
     moved = {key for proposal in proposals for key in keys_in(proposal.reassignment)}
     led = partitions_led_from(directory, snapshot)
     return demote(directory.broker, directory.path, led, snapshot.without(moved), policy, why)

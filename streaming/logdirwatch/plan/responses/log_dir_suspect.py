@@ -52,6 +52,7 @@ DISK = frozenset({"error_code", "probe", KernelTrouble.MEDIUM_ERROR, KernelTroub
 """The values of ``evidence.why`` that mean a failing disk; the others mean a slow one, or another fault."""
 MOUNT = frozenset({"read_only", "no_directory"})
 """The values that mean a wrong mount; the device below may be healthy, and the data intact."""
+# NO_SPACE ends by itself as well, but what helps is room, not a look at the path.
 WAY = frozenset(trouble for trouble in KernelTrouble if trouble.heals) - {KernelTrouble.NO_SPACE}
 DAMAGE = frozenset({KernelTrouble.FILE_SYSTEM_ERROR, KernelTrouble.REMOUNTED_READ_ONLY, KernelTrouble.RECORDED_ERROR})
 POOL = frozenset({KernelTrouble.POOL_FULL, KernelTrouble.POOL_LOW})
@@ -137,7 +138,9 @@ def propose(situation: Situation) -> list[ProposedAction]:
         return [looked, *demoted, *cordon]
     if found is not None:
         looked = _looked(look, found[0], alert, directory, device, found[1])
+        # A damaged file system is repaired with the broker stopped, so its leaders leave first.
         return [looked, *demoted, *cordon] if found[0].comes_first else [*demoted, looked, *cordon]
+    # The prober may lack the permission, or the file descriptors, that the broker has.
     sick = kinds & DISK - ({"probe"} if probed in _OF_PROBER else frozenset())
     # Before others lead, only what is nowhere else is copied; it leaves first.
     rest = _with_last_copies_alone(directory, snapshot) if demoted else snapshot
@@ -167,6 +170,8 @@ def _checked_first(kinds: frozenset[str], probed: Cause, device_error: str | Non
     ``probed`` is the cause that a failed probe of the host names. An I/O error beside a lost path, or a command
     that got no answer, belongs to that.
     """
+    # From causes to consequences: a full pool or a lost path also makes a file system read-only or damages it, so these
+    # are checked before the mount and the damage.
     is_certain = bool(kinds & CERTAIN)
     if kinds & POOL and not is_certain:
         is_full = KernelTrouble.POOL_FULL in kinds
@@ -197,6 +202,7 @@ def _looked(
 def _degraded(shown: BrokerSuspectEvidence, directory: LogDir, kinds: frozenset[str]) -> Array | None:
     """Return the array of a directory with a failed member; None if there is none, or the array itself is lost."""
     found = array_in(shown.texts, shown.device, directory) if kinds & (CERTAIN | DEGRADED) else None
+    # The kernel says that some array is degraded, but no line names it: it still works.
     if found is None and kinds & DEGRADED and not kinds & CERTAIN:
         return Array(None, None, is_lost=False)
     return None if found is None or found.is_lost else found

@@ -24,6 +24,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     configured = snapshot.is_configured(directory)
     lost = lost_together([directory.place], snapshot)
     found = leaving(directory, lost, snapshot, situation.policy)
+    # Without the broker's configuration nothing tells a removed directory from one that is not mounted.
     if configured is None:
         why = None
     elif configured:

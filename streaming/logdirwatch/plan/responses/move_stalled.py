@@ -28,6 +28,7 @@ def _asked(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> lis
         directory = snapshot.directories.get((alert.broker, path))
         written = 0.0 if directory is None else max(0.0, directory.growth_bytes_per_s or 0.0)
         usual = policy.limits.log_dir_throttle_bytes_per_s
+        # Above the limit and above what is written: only the difference to the writes is left for the copy to catch up.
         wanted = int(max(usual, ABOVE_WRITES * limit, ABOVE_WRITES * written))
         asked[key] = (limit, max(wanted, asked.get(key, (limit, 0))[1]))
     if alert.broker is None or not asked:
@@ -46,6 +47,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     alert, snapshot, policy = situation.alert, situation.snapshot, situation.policy
     asked = _asked(alert, snapshot, policy)
     broker, told = alert.broker, read_as(alert.evidence, MoveStalledEvidence).moves
+    # The alert is about what moves to this broker; others have alerts of their own.
     hopeless = [one for one in dead_ends(snapshot) if broker in (one.partition.adding or ())]
     limits = sorted({f"{found.throttle}={found.throttle_bytes_per_s}" for found in told.values() if _held(found)})
     why = f"the limit {', '.join(limits)} holds them back: ask its owner to raise it first" if limits else None
@@ -65,6 +67,7 @@ def _stalled(
     broker: int, told: Mapping[str, StalledMoves], snapshot: ClusterSnapshot, policy: Policy
 ) -> list[ProposedAction]:
     """Return the cancellation of stalled copies that could complete; a request about a throttle comes first."""
+    # A copy that is held by a throttle is not stuck: its owner may raise it, and a cancelled copy starts at 0 again.
     held_up = [path for path, found in sorted(told.items()) if found.verdict == STANDS_STILL and not _held(found)]
     proposals = []
     for place in ((broker, path) for path in held_up):

@@ -29,6 +29,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     led = led_by(broker, bad, snapshot)
     why = "its copies are bad, and as the leader it sends them to new replicas"
     demoted = demote(broker, None, led, snapshot, policy, why)
+    # New replicas are copied from the leader, so one that this broker leads has to get another leader first.
     followed = [p for p in bad if p not in led]
     repair = plan_rebuild(broker, followed, snapshot, policy)
     return [

@@ -41,6 +41,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     )
     target = {"broker": None, "log_dir": None}
     cleared = propose_clear(slowed, snapshot, policy, target)
+    # To remove a throttle takes a moment and loses nothing, and replicas may be in sync again by that alone.
     first = [looked] if cleared is None or cleared.vetoes else [cleared, looked]
     return [*first, *elect_unclean(target, snapshot, policy, _may_come_back(situation))]
 
@@ -51,6 +52,7 @@ def brought_back_by(partitions: Sequence[Partition], snapshot: ClusterSnapshot) 
     for partition in partitions:
         state, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
         if state.leader is None:
+            # Any replica does not do: only one that was in sync, or eligible, may lead without loss (KIP-966).
             counts.update(b for b in partition.replicas if leadership.elected(state, live | {b}) is not None)
     return counts
 

@@ -15,6 +15,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     if alert.broker is None:
         return []
     shown = read_as(alert.evidence, ThrottleLeftEvidence)
+    # kept_throttles names limits that are meant to stay, which the alert leaves out.
     named = set(shown.throttles)
     topics = topics_throttled_on(alert.broker, snapshot) if shown.throttled_replicas else []
     found = limits_on([alert.broker] if named else [], topics, snapshot)

@@ -41,6 +41,7 @@ def _explained(situation: Situation, directory: LogDir) -> list[str]:
     """Say which part of the bytes is known; no answer of a broker lists the metadata log and its snapshots."""
     reserve = reserve_of(directory, situation.policy)
     known = [] if reserve is None else [f"{human_bytes(reserve[1])} of them are the reserve file {reserve[0]}"]
+    # DescribeLogDirs lists the logs of LogManager, and the metadata log belongs to the Raft layer.
     is_metadata = directory.is_metadata_dir and not situation.snapshot.is_zookeeper(directory.broker)
     return [*known, "the metadata log, __cluster_metadata-0, is among them"] if is_metadata else known
 

@@ -22,6 +22,7 @@ class _Answer(NamedTuple):
 
 
 _RESTART = "Then restart the broker, one broker at a time: only a restart lets the cleaner try again."
+# SkimpyOffsetMap has 16 bytes of MD5 and 8 of the offset for each key.
 _LARGER_BUFFER = (
     "kafka-configs.sh --alter --entity-type brokers --entity-name BROKER --add-config "
     "log.cleaner.dedupe.buffer.size=BYTES: 24 bytes a message of the largest segment, for each cleaner thread, divided "
@@ -31,6 +32,7 @@ _COPY_AGAIN = (
     "With another replica in sync and leading: stop the broker, move the partition's folder out of the log directory, "
     "and start it; the replica is copied again. Where all replicas have the same record, a newer release may help."
 )
+# The first that fits counts: the last pattern also matches the line about the offset map.
 _ANSWERS = (
     _Answer(
         re.compile(r"offset map can fit only|messages in segment"),

@@ -37,6 +37,7 @@ def _of_full_directory(alert: AlertRecord) -> Runbook | None:
     known = read_as(alert.evidence, BrokerAwayEvidence).log_dirs
     full = sorted(path for path, log_dir in known.items() if log_dir.last_status == LogDirStatus.SATURATED)
     said = as_its_log_says(alert)
+    # The log says why this start failed; the last sample only says how it was before.
     if said is not None or not full:
         return said
     return Runbook(

@@ -33,10 +33,12 @@ def add_log_dir(
     4.3.1 ``KafkaConfig``, ``MetaPropertiesEnsemble``).
     """
     broker = directory.broker
+    # Once it holds what it is for, the new directory must not be above the target ratio itself.
     least, takes_ms = int(needed / policy.limits.target_ratio), _takes_ms(directory, needed, snapshot, policy)
     text = f"give broker {broker} one more log directory of at least {human_bytes(least)}"
     mount = host_notes(broker, "mount a volume, give it to Kafka's user, add its path to log.dirs.")
     by_restart = restarted(broker, snapshot, policy, (), [*mount, *format_steps(broker, snapshot, policy)])
+    # The volume takes days to arrive: what forbids a restart now may be over by then, so it is a precondition only.
     has_days = outlasts_new_room(directory, policy)
     standing = restart_vetoes.against_starting(snapshot, broker) if has_days else by_restart["vetoes"]
     return ProposedAction(

@@ -33,6 +33,7 @@ def expand_disk(directory: LogDir, policy: Policy, needed: int) -> ProposedActio
     by = more or wanted
     text = f"grow the volume under {directory.path} on broker {directory.broker} by {human_bytes(by)}"
     falls_short = f" ({human_bytes(least)} are needed; its maximum allows no more)" if 0 < more < least else ""
+    # Kafka does not know what is below its directories: without configuration only a person can tell.
     may_grow = None if rule.max_bytes is None else more >= least
     return ProposedAction(
         kind=ActionKind.EXPAND_DISK,
@@ -80,6 +81,7 @@ def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | Non
     before = action.expected.get("total_bytes_before")
     if directory is None or directory.total_bytes is None or before is None:
         return None
+    # Any growth counts: a file system keeps a part of its volume, so the planned size is never exactly reached.
     has_grown = int(directory.total_bytes > before)
     return Progress(has_grown, has_grown, 1, space_seen(action, snapshot))
 
@@ -97,6 +99,7 @@ def _for_strimzi(proposal: ProposedAction, policy: Policy) -> ProposedAction:
         commands=(kubectl.pool(broker), kubectl.patch("kafkanodepool", POOL, "json", change)),
         preconditions=(
             *proposal.preconditions,
+            # Without it Strimzi leaves the claim as it is, and only logs a warning (PvcReconciler).
             Precondition("storage_class_expands", "the volume's storage class has allowVolumeExpansion: true", None),
         ),
     )

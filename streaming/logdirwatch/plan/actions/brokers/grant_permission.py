@@ -54,6 +54,7 @@ def grant_collector(alert: AlertRecord, policy: Policy) -> ProposedAction:
 
 def for_strimzi(proposal: ProposedAction, _policy: Policy) -> ProposedAction:
     """Return the collector's permissions as those of its KafkaUser; file ownership on disk is not Strimzi's."""
+    # With a directory the action is about the owner of files, without one about ACLs.
     if proposal.target["log_dir"] is not None:
         return proposal
     first = note(

@@ -160,6 +160,7 @@ _WHY = {
     Cause.FULL: "find out what ran out in {places}, where the broker found no space although the volume has some: "
     "inodes, a quota, the pool below a thin volume, or the chunks for metadata of btrfs",
 }
+# Java reports a failed rename as SOURCE -> TARGET: only a source that is missing shows such a race.
 _OWN_NAME = re.compile(r"(?<!-> )(?<!\S)\S*(?:\.[0-9a-f]{32}-(?:future|delete)|\.(?:deleted|cleaned|swap)(?![\w./-]))")
 _RENAMED = (
     "Kafka itself renamed or removed that file meanwhile, as it does when it swaps a copy for its replica or deletes a "
@@ -176,6 +177,7 @@ def look_at_host(
     reason = why.format(places=places, are="is" if len(directories) == 1 else "are")
     said = away.proofs[directories[0].path].said or ""
     error = os_error_in(said)
+    # One cause covers many errors, so the error's own remedy is the more exact one.
     if error is not None and error.remedy is not None:
         reason = f"repair what took {places} offline; the error is not one of the disk: {error.remedy}"
     elif error is not None and error.likely is not None:
@@ -253,6 +255,7 @@ _WITHOUT_IT: Mapping[str, str] = {
     "sync write a new one (version: 0, topic_id: as kafka-topics.sh --describe names it)",
     "recovery-point-offset-checkpoint": "Kafka then recovers every log of the directory, which takes long",
     "replication-offset-checkpoint": "Kafka then learns the high watermarks again from the replicas",
+    # Nothing else remembers a start offset inside a segment (LogManager.checkpointLogStartOffsetsInDir).
     "log-start-offset-checkpoint": "records that were deleted by kafka-delete-records.sh may then appear again",
     "cleaner-offset-checkpoint": "the log cleaner then begins every log at its start",
     "meta.properties": "then run kafka-storage.sh format --ignore-formatted with the cluster's id, which writes it "
@@ -315,6 +318,7 @@ def free_while_stopped(
 ) -> ProposedAction:
     """Return how to free space while the broker cannot run: what may be removed, and what must stay."""
     broker, lost = directory.broker, lost_together([directory.place], snapshot)
+    # Two others, since the only one may fail while it is copied.
     spare = [p.label for p in lost if len(complete_copies(p, snapshot) - {broker}) > 1][:EXAMPLES]
     kept = f"their other replicas are in sync: {', '.join(spare)}" if spare else "none"
     is_gone = snapshot.is_gone(broker)

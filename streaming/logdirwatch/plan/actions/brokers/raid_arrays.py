@@ -68,8 +68,10 @@ def array_in(texts: Iterable[str | None], device: str | None, directory: LogDir)
     itself = [one for one in devices if _ARRAY.fullmatch(one)]
     if not named and not by_volume and not itself and not any(map(_MAPPED.search, lines)):
         return None
+    # The device of the alert is exact; a line may be about another array, and a volume only has the minor number.
     names = [*itself, *(found["name"] for found in named), f"md{by_volume['minor']}" if by_volume else None]
     member = ", ".join(one for one in devices if one not in itself) or None
+    # An error of the array's own device means that it is lost, unless a line says that it goes on without a member.
     is_lost = any(map(_LOST.search, lines)) or (bool(itself) and not any(map(_GOES_ON.search, lines)))
     return Array(next((name for name in names if name), None), member, is_lost)
 
@@ -86,6 +88,7 @@ def apart_from_lost(away: OfflineLogDirs) -> tuple[OfflineLogDirs, Mapping[str, 
     }
     if not found:
         return away, found
+    # FAILED would have the disk below the directory formatted, and the data on the healthy members with it.
     judged = tuple(replace(d, cause=Cause.UNKNOWN) if d.path in found else d for d in away.directories)
     return replace(away, directories=judged, snapshot=away.snapshot.with_directories(judged)), found
 

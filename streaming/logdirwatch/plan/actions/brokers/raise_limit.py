@@ -21,6 +21,8 @@ QUOTA = "quota"
 def raise_limit(away: OfflineLogDirs, proof: OfflineEvidence) -> ProposedAction:
     """Return the remedy for an exhausted limit of the operating system; the disks are healthy."""
     error = os_error_in(proof.said or "")
+    # Without the line nothing tells "Too many open files" from "Map failed": both take several directories offline at
+    # once.
     limits = (OPEN_FILES, MEMORY_MAPS) if error is None or error.limit is None else (error.limit,)
     which = " or ".join(limit.name for limit in limits)
     text = f"raise the limit that broker {away.broker} ran into: {which}; its disks are fine"

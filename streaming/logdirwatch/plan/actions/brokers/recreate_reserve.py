@@ -70,6 +70,7 @@ def reserve_progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progres
     directory, before = directory_of(action, snapshot), action.expected.get("unaccounted_bytes_before")
     if directory is None or before is None or directory.unaccounted_bytes is None:
         return None
+    # No answer of Kafka lists files that are not its own: the file only shows in the bytes that no replica explains.
     freed, taken = before - directory.unaccounted_bytes, action.expected.get("takes_bytes")
     is_seen = freed >= MOSTLY * action.expected["frees_bytes"] if taken is None else -freed >= MOSTLY * taken
     return in_one_step(bool(is_seen), snapshot)
@@ -83,6 +84,7 @@ def reserve_of(directory: LogDir, policy: Policy) -> tuple[str, int] | None:
 
 def make_file(path: str, size: int) -> list[str]:
     """Return the command that creates the file with its blocks allocated."""
+    # Not truncate: a sparse file occupies no blocks, so deleting it would free nothing.
     return ["fallocate", "-l", str(size), "--", path]
 
 

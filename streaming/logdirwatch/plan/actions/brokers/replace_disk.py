@@ -124,6 +124,7 @@ def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy)
     """Return the restart without the failed directory, if the broker's other directories have the room (KIP-112)."""
     broker, lost = directory.broker, lost_together([directory.place], snapshot)
     found = leaving(directory, lost, snapshot, policy)
+    # Kafka makes the replicas again in the other directories without asking for room (LogManager.nextLogDirs).
     if not found.fits or not lost:
         return None
     text = f"take {directory.path} out of log.dirs of broker {broker}"
@@ -145,6 +146,7 @@ def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy)
 
 def named(device: str) -> str:
     """Return a device by name; a mapped volume, which is no disk, with the command that names the disk below it."""
+    # device-mapper has no fixed major number: the kernel gives it the highest one that is free, 254 or just below.
     return device if re.fullmatch(r"dm-\d+|25[2-4]:\d+", device) is None else f"below {device} (lsblk -s shows which)"
 
 

@@ -34,6 +34,7 @@ from logdirwatch.text.words import counted, number_ranges, some_of
 def restart_broker(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction:
     """Return the restart that brings directories back, with its preconditions."""
     broker, directories = away.broker, away.directories
+    # Directories that failed together for another cause did not fail for lack of room.
     filled = [found for found in directories if found.cause is Cause.FULL or not away.is_several]
     return ProposedAction(
         kind=ActionKind.RESTART_BROKER,
@@ -74,6 +75,7 @@ def restarted(
 
     ``keeps_disks``: it starts on the disks that it had. The commands ``between`` run while it is stopped.
     """
+    # A start takes nothing away: a broker that is down neither votes nor acknowledges.
     safe = (restart_vetoes.quorum_safe, restart_vetoes.writes_go_on) if is_running else ()
     return {
         "preconditions": (*needs, *(precondition(snapshot, broker) for precondition in safe)),
@@ -331,6 +333,7 @@ def checks_before(policy: Policy) -> list[str]:
     """Return how to see that every partition and the quorum bear a broker less."""
     return [
         policy.tools.call(QUORUM, "describe", "--status"),
+        # At, not under: these stop taking writes with acks=all once this broker is down.
         policy.tools.call(TOPICS, "--describe", "--at-min-isr-partitions"),
     ]
 
@@ -377,6 +380,7 @@ def propose_restart_for_retention(directory: LogDir, snapshot: ClusterSnapshot, 
     if not found:
         return []
     freed = snapshot.on_disk_bytes(directory.place, sum(one.overdue_bytes for one in found))
+    # Neither a start nor a lower limit deletes anything before the next check: until then a working task looks stuck.
     is_new = Precondition(
         "limit_is_not_new",
         f"broker {broker} started, and the retention was lowered, longer ago than a retention check takes "

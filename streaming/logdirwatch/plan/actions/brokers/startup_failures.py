@@ -254,6 +254,7 @@ def as_its_log_says(alert: AlertRecord) -> Runbook | None:
     No text of a log becomes part of a command.
     """
     shown = read_as(alert.evidence, BrokerAwayEvidence)
+    # During maintenance its log says why it stopped, which was the intention.
     if shown.maintenance is not None:
         return None
     if not shown.log_says:
@@ -279,6 +280,7 @@ def _storage_answers(hangs: Sequence[str]) -> Runbook:
 def _as_said(remedy: Remedy, shown: BrokerAwayEvidence) -> Remedy:
     """Return a remedy with the limit or the file that the log names."""
     said = shown.log_says or ""
+    # This comes first: such a line may quote an error of the operating system whose remedy would be another one.
     if shown.log_reason == Reason.DAMAGED_FILE or damaged_file(said) is not None:
         return Remedy(investigate.damaged_file_remedy(said), (investigate.LOOK_AT_DAMAGED_FILE,))
     error = os_error_in(said)

@@ -68,6 +68,7 @@ def propose_copy_cancel(
         expected=frees(
             directory,
             freed,
+            # The bytes that were still to come are in the forecast, and no longer come.
             time_to_full_after_ms=time_to_full_ms(replace(directory, incoming_bytes=0), freed),
             spares_bytes=sum(copy.remaining_bytes for copy in copies),
             copies=[
@@ -197,6 +198,7 @@ def _kept_by(partition: Partition) -> Assignment:
 
 
 def _assigned(partition: Partition, without: Sequence[int] | None) -> Assignment:
+    # While a reassignment runs, replicas holds the old and the new ones (KIP-455).
     replicas = tuple(broker for broker in partition.replicas if broker not in (without or ()))
     return Assignment(*partition.key, replicas, (ANY,) * len(replicas))
 

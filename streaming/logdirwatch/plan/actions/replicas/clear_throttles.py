@@ -78,6 +78,8 @@ def are_cleared(clears: Mapping[str, Any], snapshot: ClusterSnapshot) -> bool:
 def _still_needed(limits: Limits, snapshot: ClusterSnapshot) -> Veto | None:
     """Veto while a throttled move runs: without the throttle it would use the whole bandwidth (KIP-73)."""
     rates = limits.brokers
+    # The lists of throttled replicas have no effect without a rate, so they belong to moves between brokers too
+    # (KIP-73).
     is_between = bool(limits.topics) or any(set(found) & set(REPLICATION_THROTTLES) for found in rates.values())
     moving = [snapshot.partitions[key] for key in sorted(snapshot.layout.moving) if key in snapshot.partitions]
     moved = [partition.label for partition in moving if is_between and partition.is_reassigned]

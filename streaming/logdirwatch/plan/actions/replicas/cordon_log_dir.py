@@ -27,6 +27,7 @@ def propose_cordon(
 
     ``why`` and ``until`` complete the sentences that say what it is for and when it ends.
     """
+    # None is not False: a broker whose DescribeLogDirs is older than version 5 does not say whether it is cordoned.
     if at_least(snapshot.metadata_version, CORDON) is not True or directory.is_cordoned is not False:
         return []
     others = others_cordoned(directory, snapshot)

@@ -92,9 +92,11 @@ def _chosen(
         if not fit or partition.key in snapshot.set_aside or _blocked(partition, snapshot, policy):
             continue
         first = min(fit, key=lambda other: (*_rank(partition, other, snapshot), counts[other]))
+        # Counted as if they led already, or one broker would get all of them.
         counts[first] += 1
         counts[broker] -= 1
         rest = [other for other in partition.replicas if other not in {first, broker}]
+        # Last in the order, the broker leads again only if no other replica can.
         found.append((partition, (first, *rest, broker)))
     return found
 

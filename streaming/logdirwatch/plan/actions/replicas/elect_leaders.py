@@ -75,6 +75,7 @@ def elect_unclean(
                 Precondition("cannot_come_back", f"the data of {only} is permanently lost", None),
                 Precondition("owner_agrees", "the owners agree to lose the records that only these brokers had", None),
             ),
+            # Commands without an operation: no machine decides to lose records.
             commands=tuple(policy.tools.elect([p.key for p in wave], _file_name("unclean", target), unclean=True)),
             undo={"text": "cannot be undone: returning replicas are truncated to the log of the new leader"},
             vetoes=vetoes_of(veto, _may_be_intact(wave, snapshot)),
@@ -85,6 +86,7 @@ def elect_unclean(
 
 def _in_order(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> list[Partition]:
     """Return partitions in the order of their election: those of internal topics first."""
+    # Without __consumer_offsets and __transaction_state clients stop even where their own partitions are led.
     return sorted(partitions, key=lambda p: (not snapshot.topics[p.topic].is_internal, p.key))
 
 
@@ -108,6 +110,8 @@ def _intact_on(partition: Partition, snapshot: ClusterSnapshot) -> set[int]:
 
     Not those known to be gone, unless as planned.
     """
+    # A replica that left the ISR may still be complete: the controller keeps it in the ELR, and in the last known ELR
+    # after an unclean shutdown (KIP-966).
     holders = {*partition.isr, *(partition.elr or ()), *(partition.last_known_elr or ())}
     there = {one for one in holders if not snapshot.is_gone(one) or snapshot.is_in_maintenance(one)}
     return {broker for broker in there if not _is_lost(partition, broker, snapshot)}

@@ -62,6 +62,7 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
     broker = source.broker
     pace = Pace(source, rate, delete_delay_ms(broker, snapshot), copies_at_once(broker, snapshot))
     waves = in_waves(moves.sizes, pace)
+    # One quota limits all copies inside a broker, so those that run already take their share of it (KIP-113).
     needs = waves.needs_ms + _shared_bytes(broker, snapshot) * 1000 // rate
     name = file_name(ActionKind.MOVE_LOG_DIR, source.place)
     limits = unset(within_brokers([broker], moves.rate), snapshot)
@@ -73,6 +74,8 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
         limits=limits,
         back=limits,
         waves=waves.groups,
+        # The next wave needs the room of this one, whose files are deleted a minute after the swap by default
+        # (log.segment.delete.delay.ms).
         settle_ms=pace.settles_ms if len(waves.groups) > 1 else None,
         beside=bool(snapshot.layout.reassigned),
     )
@@ -151,6 +154,7 @@ HINDERING = frozenset({"log_dir_offline", "log_dir_unknown", "slower_than_writes
 
 def _source_serves(action: ActionRecord, snapshot: ClusterSnapshot, _quorum: Quorum | None) -> Iterator[str]:
     directory = directory_of(action, snapshot)
+    # Kafka answers a move out of an offline directory with KafkaStorageException.
     if directory is not None and not directory.is_serving:
         yield f"{directory.path} of broker {directory.broker} is {directory.status}"
 

@@ -74,6 +74,7 @@ def reasons_against_reassignment(action: ActionRecord, snapshot: ClusterSnapshot
     ]
     cut = sorted(moved_topics(action) & snapshot.decisions.cutting)
     waiting = [f"a retention cut of {topic} was taken up" for topic in cut]
+    # A plan names whole sets of replicas: after another move it would undo that one, so nothing else matters then.
     return changed or waiting or [veto.reason for veto in violations(from_json(action.reassignment), snapshot, policy)]
 
 
@@ -82,6 +83,7 @@ def _is_reached(assignment: Assignment, snapshot: ClusterSnapshot) -> bool:
     if partition is None or partition.replicas != assignment.replicas:
         return False
     places = {replica.place for replica in snapshot.replicas_of(assignment.key)}
+    # A folder is there as soon as the copy begins; a replica is complete once it is in the ISR.
     return all(place in places and place[0] in partition.isr for place in assignment.chosen)
 
 
@@ -137,6 +139,7 @@ def rebuild(
     rate = policy.limits.replication_throttle_bytes_per_s
     wanted = limits_of_repair(repair, rate, snapshot)
     limits, reached = unset(wanted, snapshot), under_others(rate, wanted.brokers, snapshot)
+    # The tool tries until its timeout to choose the directory of a replica that its broker has not created yet.
     needs = repair.copying_ms(reached) + policy.tools.settings.timeout_ms
     lost = [snapshot.partitions[assignment.key] for assignment in repair.assignments]
     return ProposedAction(
@@ -189,6 +192,7 @@ def _keys_of(limits: Limits) -> dict[int, tuple[str, ...]]:
     Where they arrive, also the one between directories.
     """
     return {
+        # A replica born in another directory is then moved inside its broker, under that throttle.
         broker: (*rates, LOG_DIR_THROTTLE) if FOLLOWER_THROTTLE in rates else tuple(rates)
         for broker, rates in limits.brokers.items()
     }
@@ -256,6 +260,7 @@ def propose_offload(
     usual, seen = policy.limits.replication_throttle_bytes_per_s, copy_rates.seen_rate(repair.bytes_in, snapshot)
     needs = repair.copying_ms(copy_rates.as_seen(rate, usual, seen)) + settles_ms(source, snapshot, policy)
     moved = [snapshot.partitions[one.key] for one in repair.assignments]
+    # Below the write rate a new replica never joins the ISR, and the old one is never removed.
     too_slow = replica_vetoes.slower_than_writes(rate, max(repair.written_per_broker.values(), default=0.0))
     return [
         ProposedAction(

@@ -52,6 +52,7 @@ def propose_uncordon_for(
 def _cordon_over(directory: LogDir, snapshot: ClusterSnapshot) -> Precondition:
     """Return the precondition that nobody needs the cordon; an own one only kept new replicas out."""
     where = f"{directory.path} of broker {directory.broker}"
+    # A cordon that a person set may be there because the disk is to be removed.
     if directory.place in snapshot.own_cordons:
         return Precondition("cordon_over", f"an action cordoned {where} because it was filling, nobody else did", True)
     return Precondition(

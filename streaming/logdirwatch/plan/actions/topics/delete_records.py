@@ -62,6 +62,8 @@ def propose_deletion(
     if name is None:
         return []
     topic, wanted = snapshot.topics[name], min(needed, gains[name])
+    # Only whole segments are deleted, so what is freed grows in steps: the first percentage that reaches it loses
+    # least.
     percent = next(p for p in range(1, _PERCENT + 1) if _gain(topic, here[name], p, snapshot) >= wanted)
     return [_delete_records(topic, percent, source, snapshot, policy)]
 
@@ -168,9 +170,12 @@ def _delete_oldest(tools: Tools, topic: str, percent: int) -> str:
     It queries the first and last offset. ``kafka-get-offsets`` takes a pattern, so the dots in a name are escaped; it
     prints ``topic:partition:offset``.
     """
+    # With an equals sign, as a topic's name may begin with a dash.
     pattern = "--topic=" + topic.replace(".", "\\.")
+    # ListOffsets takes -2 for the earliest offset and -1 for the next one to be written.
     earliest = tools.call(OFFSETS, pattern, "--time", "-2")
     latest = tools.call(OFFSETS, pattern, "--time", "-1")
+    # %.0f, since %d of mawk ends at 2147483647.
     script = (
         'BEGIN { FS = ":"; printf "{\\"version\\":1,\\"partitions\\":[" } '
         "!($2 in first) { first[$2] = $3; next } "
@@ -187,6 +192,7 @@ def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | Non
     if directory is None or topic not in snapshot.topics:
         return None
     freed = action.expected["topic_bytes_before"] - snapshot.layout.topic_bytes(directory.place, topic)
+    # Half of it counts: the estimate is rough, and the topic is written meanwhile.
     return in_one_step(bool(freed * 2 >= action.expected["frees_bytes"]), snapshot)
 
 

@@ -151,6 +151,7 @@ def _limit(value: str | None, *, is_age: bool) -> str:
     if value == UNLIMITED:
         return "unlimited"
     if int(value) < 0:
+        # local.retention.* is -2 where it follows retention.* (KIP-405).
         return "the remote limit"
     return human_ms(int(value)) if is_age else human_bytes(int(value))
 

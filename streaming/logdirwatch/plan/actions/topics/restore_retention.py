@@ -169,6 +169,7 @@ def _standing(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[str, Mapp
     return {
         key: change
         for key, change in changes.items()
+        # An owner who raised the limit meanwhile has decided: it is no longer the cut's, and stays.
         if (now := topic.configs.get(key)) is not None and _size(now) <= _size(_stands(change)) < _size(was(change))
     }
 

@@ -111,6 +111,7 @@ def propose_fleet_throttle(
     found = [one for source in sources for one in propose_producer_throttle(source, snapshot, policy, lasts_ms)]
     if not found:
         return []
+    # A client's quota is one for all brokers, so the strictest one serves them all.
     least = min(found, key=lambda one: int(one.expected["producer_byte_rate"]))
     first = least.reason.partition(" that ")[2]
     text = f"throttle the producers that fill {counted(len(sources), 'directory')}, first those that {first}"
