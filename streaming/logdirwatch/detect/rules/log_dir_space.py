@@ -194,6 +194,7 @@ def _speaker(context: BrokerContext, path: str, log_dir: LogDirMemory, sharing: 
 
 def _grow(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *, starts_again: bool) -> None:
     total_bytes, usable_bytes = sample.total_bytes or 0, sample.usable_bytes or 0
+    # What moves bring ends with them: as growth it would make a rebalance look like a directory that fills.
     moving = forecast.Moving(sample.future_bytes, sample.incoming_bytes)
     grown = forecast.note(log_dir.peaks, at_ms, total_bytes, total_bytes - usable_bytes, moving)
     if starts_again:

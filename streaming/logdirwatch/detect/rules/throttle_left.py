@@ -29,6 +29,7 @@ def judge_scan(context: BrokerContext, record: MetricsRecord, counted_ms: int, m
             _tell(context, left, moment)
     elif left is not None:
         memory.throttles_since_ms = None
+        # The limits are still set, but a move has begun that they may be meant for.
         ended = "in use again" if seen.throttles else RECOVERED
         context.alerts.resolve(RULE, None, ended, moment.at_ms)
 

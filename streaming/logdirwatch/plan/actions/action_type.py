@@ -24,9 +24,11 @@ BETTER_BY = 1.25
 class Stage(IntEnum):
     """The place of an action among those for a filling directory; the first stage is carried out first."""
 
+    # Ends what fills the directory, and can be begun again.
     CANCELS = 0
     FREES_AT_ONCE = 1
     IN_TIME = 2
+    # Costs producers time, but no data.
     SLOWS_WRITES = 3
     # What may come in time is tried before anything is deleted; LATE, which saves nothing, is behind even that.
     MAY_BE_LATE = 4

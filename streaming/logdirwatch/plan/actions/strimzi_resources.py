@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 from logdirwatch.config.section import GIB
 from logdirwatch.plan.proposal import Owner, Policy
 
+# Where nothing was found the shell stops here, and passes no empty name to kubectl.
 POOL = '"${pool:?no node pool of the broker was found}"'
 POD = '"${pod:?no pod of the broker was found}"'
 WHOLE_POOL = "every broker of its node pool gets the same"
 MANUAL_ROLLING_UPDATE = "strimzi.io/manual-rolling-update=true"
 DELETE_POD_AND_PVC = "strimzi.io/delete-pod-and-pvc=true"
+# kubectl would take the namespace of its present context, where a cluster of the same name may run.
 _UNKNOWN_NAMESPACE = '"${KAFKA_NAMESPACE:?set it to the namespace of the Kafka resource}"'
 _POOLS = (
     r'jsonpath={range .items[*]}{.metadata.name}{" "}{.metadata.labels.strimzi\.io/pool-name}{"\n"}{end}'  # kubectl's

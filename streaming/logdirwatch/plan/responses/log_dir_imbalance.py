@@ -35,6 +35,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     mean = sum(directory.used_bytes or 0 for directory in directories) / total
     fullest = max(directories, key=lambda d: (d.used_ratio, d.path))
     goal = (fullest.used_bytes or 0) - int(mean * (fullest.total_bytes or 0))
+    # One that is nearly as full would be the next to be emptied.
     less_full = less_full_than(fullest, snapshot, policy, CLEARLY_LESS_RATIO)
     moves = plan_moves(fullest, snapshot, less_full, goal_bytes=goal)
     return propose_move(fullest, moves, snapshot, policy)

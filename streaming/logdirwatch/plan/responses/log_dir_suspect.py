@@ -283,6 +283,7 @@ _SLOW_BROKERS = Runbook(
     (UNDER_REPLICATED, describe_all_log_dirs),
 )
 _OF_NO_DISK: Mapping[tuple[str, ...], Runbook] = {
+    # LogCleaner.reconfigure stops all of its threads and starts new ones (KIP-226).
     (CLEANER_DEAD,): Runbook(
         "find out in log-cleaner.log why the thread died; then change log.cleaner.threads of this broker, by "
         "kafka-configs and without a restart: all of its threads are started again",

@@ -40,6 +40,7 @@ _ANSWERS = (
         (_LARGER_BUFFER, _RESTART),
     ),
     _Answer(
+        # The cleaner writes new segments beside the old ones before it swaps them (Cleaner.cleanSegments).
         Cause.FULL,
         "it had no room for the cleaned copy: make room for two segments of the topic first",
         (_RESTART,),

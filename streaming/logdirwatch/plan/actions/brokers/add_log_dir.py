@@ -120,6 +120,7 @@ def _remove_disks(broker: int, volume: int, policy: Policy) -> list[str]:
     """Return the commands that move everything off a volume to the broker's other ones, after somebody's approval."""
     assert policy.owner is not None
     kubectl, name = kubectl_of(policy), f"empty-volume-{volume}-of-{broker}"
+    # Cruise Control moves replicas between the volumes of one broker only in this mode (Strimzi 0.45).
     spec = {"mode": "remove-disks", "moveReplicasOffVolumes": [{"brokerId": broker, "volumeIds": [volume]}]}
     found = {
         "apiVersion": "kafka.strimzi.io/v1",
@@ -137,6 +138,7 @@ def _remove_disks(broker: int, volume: int, policy: Policy) -> list[str]:
 
 ACTION_TYPE = ActionType(
     kind=ActionKind.ADD_LOG_DIR,
+    # Behind a larger volume: it needs a restart, and replicas have to be moved there.
     relief=Relief(if_in_time=5, if_not=5, begins_at_once=True),
     fix_role=FixRole.MAKES_ROOM,
     progress=_progress,

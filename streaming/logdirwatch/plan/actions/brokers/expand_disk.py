@@ -30,6 +30,7 @@ def expand_disk(directory: LogDir, policy: Policy, needed: int) -> ProposedActio
     least = int(needed / policy.limits.target_ratio) + 1
     wanted = max(least, int(LEAST_GROWTH_RATIO * size))
     more = wanted if rule.max_bytes is None else min(wanted, max(0, rule.max_bytes - size))
+    # At its maximum there is a veto, and the text says what would be needed.
     by = more or wanted
     text = f"grow the volume under {directory.path} on broker {directory.broker} by {human_bytes(by)}"
     falls_short = f" ({human_bytes(least)} are needed; its maximum allows no more)" if 0 < more < least else ""
@@ -107,6 +108,8 @@ def _for_strimzi(proposal: ProposedAction, policy: Policy) -> ProposedAction:
 
 ACTION_TYPE = ActionType(
     kind=ActionKind.EXPAND_DISK,
+    # In time it is the best: nothing moves, nothing is lost, no broker stops. Late, what frees something now comes
+    # first.
     relief=Relief(if_in_time=0, if_not=4, begins_at_once=True),
     fix_role=FixRole.MAKES_ROOM,
     progress=_progress,

@@ -22,6 +22,7 @@ _LINE = re.compile(r"\b(?:(?:md/raid\d*|raid\d+):?(?P<name>md[\w-]+)?: |md: |mda
 _MAPPED = re.compile(r"device-mapper: raid", re.IGNORECASE)
 _LOST = re.compile(
     r"not enough operational|cannot continue|failed to run|failing array|has failed|continuing on 0 devices"
+    # RAID 0 has no redundancy: whatever the kernel reports of it is a loss.
     r"|md/raid0|\braid0:",
     re.IGNORECASE,
 )

@@ -55,6 +55,7 @@ def _too_small(directory: LogDir, size: int, advised: int | None) -> str:
 
 def _too_full(directory: LogDir, size: int, policy: Policy) -> tuple[Veto, ...]:
     used, total, limit = directory.used_bytes, directory.total_bytes, policy.limits.target_ratio
+    # Above the target ratio the file itself would soon open the alert again that released it.
     if directory.status is LogDirStatus.ONLINE and used is not None and total and used + size <= limit * total:
         return ()
     text = f"{directory.path} has no room for {human_bytes(size)} below {human_ratio(limit, 0)}"

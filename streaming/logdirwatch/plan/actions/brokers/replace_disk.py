@@ -176,6 +176,7 @@ def _preconditions(
         found.append(Precondition("quorum_caught_up", text, None))
     if alone:
         text = (
+            # Without ELR the last member stays in the ISR, so that it leads again with its empty disk (KIP-966).
             f"the data that only this disk holds was saved, or is given up: {some_of(alone)}; "
             "an empty replica may be elected where it was the last one in sync, and others be cut to it"
         )
@@ -201,6 +202,7 @@ def _what_is_lost(
     directory: LogDir, lost: Sequence[Partition], alone: Sequence[str], snapshot: ClusterSnapshot, policy: Policy
 ) -> dict[str, Any]:
     """Return how much is copied again, with the least time that takes at the usual rate, and what no other disk has."""
+    # What no living broker holds cannot be copied, however large the new disk is.
     living = [partition for partition in lost if leadership.live_replicas(partition, snapshot)]
     sizes = [snapshot.layout.size_of(partition.key) for partition in living]
     total = None if None in sizes else sum(size or 0 for size in sizes)
@@ -261,6 +263,7 @@ def _one_of_several(kubectl: Kubectl, volume: Volume) -> list[str]:
     """Return how to recreate one claim; the operator's annotation would delete those of healthy disks too."""
     claim = f'"{volume.claim("")}${{pod#pod/}}"'
     return [
+        # kubectl would wait for the claim, which stays as long as a pod uses it (kubernetes.io/pvc-protection).
         kubectl.run("delete", "pvc", claim, "--wait=false"),
         kubectl.run("delete", POD),
         note(

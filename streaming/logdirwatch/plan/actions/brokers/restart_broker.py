@@ -86,6 +86,7 @@ def restarted(
 
 def _against(broker: int, snapshot: ClusterSnapshot, *, is_running: bool, keeps_disks: bool) -> tuple[Veto, ...]:
     if not is_running:
+        # On new disks a start does not fail for what is known of the old ones.
         return restart_vetoes.against_starting(snapshot, broker) if keeps_disks else ()
     return (restart_vetoes.against_restart if keeps_disks else restart_vetoes.against_stopping)(snapshot, broker)
 
@@ -150,6 +151,7 @@ def rejoin_steps(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -
 def _has_dynamic_voters(broker: int, snapshot: ClusterSnapshot) -> bool:
     """Tell whether a broker is a controller of a quorum with dynamic voters (KIP-853)."""
     configs = snapshot.configs_of(broker)
+    # A static quorum is listed in controller.quorum.voters; a dynamic one only has bootstrap servers (KIP-853).
     return "controller" in (configs.get("process.roles") or "") and not configs.get("controller.quorum.voters")
 
 
@@ -319,6 +321,8 @@ def _for_strimzi(proposal: ProposedAction, policy: Policy) -> ProposedAction:
         commands=(
             *checks_before(policy),
             kubectl.pod(broker),
+            # Not by deleting the pod: only for its own restarts the operator checks min.insync.replicas first
+            # (KafkaRoller).
             kubectl.run("annotate", POD, MANUAL_ROLLING_UPDATE),
             note(
                 "The operator restarts it with its next reconciliation, every two minutes by default; while that would "
@@ -394,6 +398,7 @@ def propose_restart_for_retention(directory: LogDir, snapshot: ClusterSnapshot, 
     )
     by_restart["commands"] = (
         *looks,
+        # Without --all the tool leaves out static values, such as log.retention.check.interval.ms.
         describe_configs(policy.tools, "brokers", broker, "--all"),
         *by_restart["commands"],
     )

@@ -39,6 +39,7 @@ _KILLED = "journalctl -k | grep -i 'out of memory', which names the process that
 _SETTINGS = "grep -v '^#' server.properties"
 
 REMEDIES: Mapping[Reason, Remedy] = {
+    # LogManager reads every folder's name as TOPIC-PARTITION, and the name of every .log file as an offset.
     Reason.FOREIGN_FOLDER: Remedy(
         "move the folder that is no partition out of the log directory, then start it; where it is the file system's "
         "own lost+found, let log.dirs name a folder below the mount, or remove it if it is empty; where the log quotes "
@@ -55,10 +56,12 @@ REMEDIES: Mapping[Reason, Remedy] = {
         "them only if nothing on them is needed",
         (_META, _MOUNTS),
     ),
+    # A copied directory has the directory.id of the original (KIP-858).
     Reason.DIRECTORY_ID_MISMATCH: Remedy(
         "see which directory was copied or mounted twice, and mount or name the right one; both cannot be in log.dirs",
         (_META, _MOUNTS),
     ),
+    # A disk that is not mounted looks like a new one: its empty mount point would be formatted.
     Reason.NOT_FORMATTED: Remedy(
         "see whether the disk is mounted at all; format only a new, empty one (kafka-storage.sh format "
         "--ignore-formatted, with the cluster's id), a voter's metadata directory only once a majority has the data",
@@ -69,6 +72,7 @@ REMEDIES: Mapping[Reason, Remedy] = {
         "start it: the replica is copied again",
         ("ls -la FOLDER, FOLDER being the one that its log names",),
     ),
+    # A directory that fails while a copy is swapped in leaves two folders of one replica (KIP-113, LogManager.loadLog).
     Reason.DUPLICATE_REPLICA: Remedy(
         "of the two folders that its log names keep the one in the directory that did not fail, move the other out of "
         "log.dirs, and start it; with no other replica in sync keep a copy of both",
@@ -89,6 +93,7 @@ REMEDIES: Mapping[Reason, Remedy] = {
     Reason.ALL_DIRECTORIES_FAILED: Remedy(
         "repair its log directories first (space, mount, limit, disk), or it halts again", (_DIRECTORY,)
     ),
+    # Leaders leave a failed directory only once the controller has heard of it (KIP-858).
     Reason.FAILURE_NOT_TOLD: Remedy(
         "repair the directory that failed and the connection to the controllers, then start it: it stopped by itself "
         "after log.dir.failure.timeout.ms, so that others can lead",
@@ -130,6 +135,7 @@ REMEDIES: Mapping[Reason, Remedy] = {
         "end the process that has its port, or correct listeners where the address is not of this host, then start it",
         ("ss -ltnp; ip addr", _SETTINGS),
     ),
+    # Java calls a refused memory map an OutOfMemoryError ("Map failed"), however much memory is left.
     Reason.OUT_OF_MEMORY: Remedy(
         "give it more memory (heap, direct or the container's, whichever its log names) before it starts: the recovery "
         "of its logs needs it; where free -m shows memory left and mmap failed, raise vm.max_map_count instead",
@@ -153,6 +159,7 @@ REMEDIES: Mapping[Reason, Remedy] = {
     Reason.JAVA: Remedy(
         "start it with the Java release and the options that its Kafka release supports", ("java -version",)
     ),
+    # Indexes are mapped into memory: there a disk that is full or fails gives a signal, not an IOException.
     Reason.CRASHED: Remedy(
         "see whether its disk is full or fails: a fault in the memory of a mapped file (SIGBUS, InternalError) means "
         "that; else read its hs_err_pid*.log, which names the signal and the frame, and change the Java release or the "

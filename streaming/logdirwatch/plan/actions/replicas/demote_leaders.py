@@ -60,6 +60,7 @@ def demote(
     name = f"logdirwatch-{ActionKind.DEMOTE_LEADERS}-{identity(str(broker), path or '*')[:8]}.json"
     operation = prefer_leaders(to_json(after), to_json(before), name, beside=bool(snapshot.layout.reassigned))
     by_operation = carried_out_by(policy, operation, reassignment=to_json(before), text="once the disk is good again")
+    # kafka-reassign-partitions refuses a plan that names a broker that is down, even where the broker stays a replica.
     if refused := refused_by_tool(after, snapshot):
         by_operation |= {"commands": refused, "undo": {**by_operation["undo"], "commands": list(refused)}}
     where = f"broker {broker}" if path is None else f"{path} (broker {broker})"
@@ -102,6 +103,7 @@ def _chosen(
 
 
 def _rank(partition: Partition, other: int, snapshot: ClusterSnapshot) -> tuple[bool, bool]:
+    # Such a broker can lead, but only where nobody else can: leadership would have to move again soon.
     return snapshot.is_leaving(other), is_short_of_room(partition, snapshot, other)
 
 

@@ -134,6 +134,7 @@ def election_json(partitions: Sequence[Partition]) -> dict[str, Any]:
 
 
 def _waits_for_its_leader(partition: Partition, snapshot: ClusterSnapshot) -> bool:
+    # While a partition is reassigned, the first replica may be one that is still copied.
     if not partition.replicas or partition.leader in {None, partition.replicas[0]} or partition.is_reassigned:
         return False
     first = partition.replicas[0]

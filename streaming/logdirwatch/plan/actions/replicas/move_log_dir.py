@@ -65,6 +65,7 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
     # One quota limits all copies inside a broker, so those that run already take their share of it (KIP-113).
     needs = waves.needs_ms + _shared_bytes(broker, snapshot) * 1000 // rate
     name = file_name(ActionKind.MOVE_LOG_DIR, source.place)
+    # A limit that somebody set stays: it may protect what nothing here shows.
     limits = unset(within_brokers([broker], moves.rate), snapshot)
     plan, before = to_json(moves.assignments), to_json(moves.before)
     operation = reassign(
@@ -93,6 +94,7 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
             taken=moves.bytes_in,
             throttle_bytes_per_s=moves.rate,
             waves=len(waves.groups),
+            # A file system that compresses frees less than the sizes that Kafka reports.
             in_time_bytes=int(waves.in_time_bytes * moves.on_disk_ratio),
             sets_limits=limits.as_data(),
         ),
@@ -170,6 +172,7 @@ _REASSIGNS = only(OperationKind.REASSIGN)
 
 ACTION_TYPE = ActionType(
     kind=ActionKind.MOVE_LOG_DIR,
+    # Before reassign: it needs neither the network nor another broker's room.
     relief=Relief(if_in_time=2, if_not=0),
     fix_role=FixRole.MAKES_ROOM,
     progress=copying_progress,

@@ -110,6 +110,7 @@ _SETS_LIST = only(OperationKind.SET_BROKER_LIST)
 
 ACTION_TYPE = ActionType(
     kind=ActionKind.UNCORDON_LOG_DIR,
+    # Quicker than a move elsewhere, which the open directories have no room for anyway.
     relief=Relief(if_in_time=1, if_not=3, begins_at_once=True),
     progress=cordon_progress,
     covers=same_commands,

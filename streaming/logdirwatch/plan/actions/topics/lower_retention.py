@@ -176,6 +176,7 @@ def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | Non
 
 ACTION_TYPE = ActionType(
     kind=ActionKind.LOWER_RETENTION,
+    # Ranks of cuts that only remove local copies (KIP-405): those that lose data have a stage of their own.
     relief=Relief(if_in_time=4, if_not=2, begins_at_once=True),
     fix_role=FixRole.MAKES_ROOM_WITH_LOSS,
     progress=_progress,

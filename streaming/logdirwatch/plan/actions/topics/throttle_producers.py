@@ -45,6 +45,7 @@ def propose_producer_throttle(
     if _is_internal(names, snapshot):
         return []
     top = writers[0].bytes_per_s if writers else growth
+    # What all others write goes on beside the quota, which therefore gets what is left of the growth that lasts.
     rest = max(0.0, growth - top)
     # Those that lead what fills the directory: a quota holds on each alone (KIP-13).
     leaders = {snapshot.partitions[r.key].leader for r in here if r.key in snapshot.partitions}
