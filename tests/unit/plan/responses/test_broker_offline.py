@@ -5,6 +5,7 @@ import pytest
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, LogDirStatus, Rule
 from logdirwatch.plan.availability import offline_log_dirs
 from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.plan.lifecycle.live_check import reasons_against
 from logdirwatch.plan.vetoes.reassignment import violations
 from tests.unit.plan.answers import answered, holds, kinds, of_kind, vetoed
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, topic
@@ -109,6 +110,7 @@ class TestBrokerOffline:
         assert kinds(actions)[0] == "replace_disk"
         assert vetoed(actions[0]) == []
         assert not any("Stop broker" in command for command in actions[0].commands)
+        assert reasons_against(actions[0], facts(*GONE, sick), None, policy(), NOW_MS) == []
         start = of_kind(actions, ActionKind.RESTART_BROKER)
         assert vetoed(start) == ["known_sick_disk"]
         assert start.position == len(actions) - 1, "what must not be done stands behind what may"

@@ -234,7 +234,7 @@ def against_restart_now(
     if not isinstance(broker, int):
         return
     is_running = broker in snapshot.brokers and snapshot.brokers[broker].status is not BrokerStatus.OFFLINE
-    found = _against(broker, snapshot, is_running=is_running, keeps_disks=keeps_disks or not is_running)
+    found = _against(broker, snapshot, is_running=is_running, keeps_disks=keeps_disks)
     yield from (veto.reason for veto in found)
     if is_running and not snapshot.is_zookeeper(broker):
         yield from _of_quorum(broker, quorum)
