@@ -193,7 +193,7 @@ class Fleet:
                 opened_at_ms=row["since_ms"],
                 at_ms=now_ms,
                 affected={"replica_count": self.replicas, "at_min_isr": self.replicas} if is_offline else {},
-                summary=f"{place} is offline: disk failure (not full)" if is_offline else f"{place} is {status}",
+                summary=f"{place} is offline: disk failure, not full" if is_offline else f"{place} is {status}",
             )
 
         for number in filter(self._is_lost, range(self.brokers)):

@@ -41,11 +41,14 @@ _BEHIND = {
         KernelTrouble.MEDIUM_ERROR,
         KernelTrouble.POOL_FULL,
         KernelTrouble.NO_SPACE,
+        KernelTrouble.NO_MEMORY,
         KernelTrouble.FILE_SYSTEM_ERROR,
     ),
-    Cause.FILE_SYSTEM: (KernelTrouble.MEDIUM_ERROR,),
+    Cause.FILE_SYSTEM: (KernelTrouble.MEDIUM_ERROR, KernelTrouble.NO_MEMORY),
 }
 """The troubles, by what a file system makes of them, that explain it: the deepest first."""
+_IS_DAMAGE = {KernelTrouble.FILE_SYSTEM_ERROR: True, KernelTrouble.NO_MEMORY: False}
+"""Only damage explains a read-only mount, and a lack of memory no damage."""
 INODES_OUT_RATIO = 0.995
 """The ratio that is shown as 100 % of the inodes."""
 INODES_SHORT_RATIO = 0.95
@@ -239,9 +242,8 @@ def _behind_file_system(log_dir: LogDirMemory, verdict: Verdict) -> Verdict:
     near = [t for t in log_dir.troubles.values() if (log_dir.offline_ms or 0) - t.at_ms <= KERNEL_NEAR_MS]
     for kind in _BEHIND.get(verdict.cause, ()):
         for trouble in near:
-            is_meant = trouble.kind == kind and (
-                kind is not KernelTrouble.FILE_SYSTEM_ERROR or tells_damage(trouble.text)
-            )
+            is_damage = tells_damage(trouble.text if kind is KernelTrouble.FILE_SYSTEM_ERROR else verdict.said or "")
+            is_meant = trouble.kind == kind and is_damage is _IS_DAMAGE.get(kind, is_damage)
             if is_meant and kind.cause is not None:
                 return Verdict(cause=kind.cause, decided_by=KERNEL_LOG, device=trouble.device, said=trouble.text)
     return verdict

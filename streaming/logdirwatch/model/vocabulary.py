@@ -124,6 +124,7 @@ class KernelTrouble(StrEnum):
     POOL_FULL = "pool_full"
     POOL_LOW = "pool_low"
     NO_SPACE = "no_space"
+    NO_MEMORY = "no_memory"
 
     @property
     def heals(self) -> bool:
@@ -152,9 +153,12 @@ _HEALING = frozenset(
         KernelTrouble.SERVER_NOT_RESPONDING,
         KernelTrouble.HUNG,
         KernelTrouble.NO_SPACE,
+        KernelTrouble.NO_MEMORY,
     }
 )
-_LATER = _HEALING - {KernelTrouble.NO_SPACE} | {
+RAN_OUT = frozenset({KernelTrouble.NO_SPACE, KernelTrouble.NO_MEMORY})
+"""The troubles of a sound disk and file system, which were refused what they need."""
+_LATER = _HEALING - RAN_OUT | {
     KernelTrouble.MEDIUM_ERROR,
     KernelTrouble.ARRAY_DEGRADED,
     KernelTrouble.POOL_LOW,
@@ -174,6 +178,7 @@ _CAUSES = {
     KernelTrouble.REMOUNTED_READ_ONLY: Cause.READ_ONLY,
     KernelTrouble.POOL_FULL: Cause.FULL,
     KernelTrouble.NO_SPACE: Cause.FULL,
+    KernelTrouble.NO_MEMORY: Cause.LIMIT,
 }
 
 

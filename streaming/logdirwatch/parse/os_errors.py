@@ -48,6 +48,12 @@ MEMORY_MAPS = Limit(
     "sysctl vm.max_map_count; wc -l /proc/PID/maps (Kafka maps two files of each segment); free -m",
     "sysctl -w vm.max_map_count=N if the lines are close to it; add memory only if free -m shows that none is left",
 )
+MEMORY = Limit(
+    "memory of the host or the container",
+    "free -m; dmesg -T | grep -iE 'out of memory|oom|slub'; findmnt (is it read-only now?)",
+    "add memory, or raise MemoryMax of the unit or resources.limits.memory of the pod; then unmount the file system, "
+    "run fsck or xfs_repair, and mount it again if it turned read-only or shut itself down",
+)
 THREADS = Limit(
     "threads and processes (LimitNPROC, TasksMax, sysctl kernel.threads-max and kernel.pid_max)",
     "grep processes /proc/PID/limits; ls /proc/PID/task | wc -l; systemctl show kafka -p TasksMax",
@@ -211,9 +217,9 @@ def _by_number(text: str) -> Iterator[OsError]:
     return (_BY_NUMBER[number] for found in _NUMBERED.findall(text) if (number := int(found)) in _BY_NUMBER)
 
 
-def numbers_of(*causes: Cause) -> str:
-    """Return the alternatives of a pattern for the numbers of a class of errors, as the kernel prints them."""
-    return f"(?:{'|'.join(str(error.number) for error in ERRORS if error.cause in causes)})"
+def numbers_of(*which: Cause | str) -> str:
+    """Return the alternatives of a pattern for the numbers of errors, by class or by name, as the kernel prints."""
+    return f"(?:{'|'.join(str(error.number) for error in ERRORS if error.cause in which or error.name in which)})"
 
 
 @cache

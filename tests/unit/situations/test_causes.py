@@ -296,7 +296,7 @@ CONCLUSIONS = [
         "the kernel names a device before",
         _kernel_says("failed", "critical medium error, dev sdd, sector 31231"),
         {OFFLINE: "failed"},
-        says=("disk failure (not full), device sdd",),
+        says=("disk failure, not full (device sdd)",),
     ),
     Conclusion(
         "the kernel names a device afterwards",

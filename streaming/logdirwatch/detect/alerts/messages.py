@@ -7,7 +7,7 @@ from logdirwatch.detect.predicates import used_ratio
 from logdirwatch.detect.state.broker_state import BrokerMemory, Change, LogDirMemory
 from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.evidence.brokers import LogDirImbalanceEvidence, StalledMoves
-from logdirwatch.model.vocabulary import NOT_OF_A_DISK, OPEN_FILES, Cause, KernelTrouble, Rule, Severity
+from logdirwatch.model.vocabulary import NOT_OF_A_DISK, OPEN_FILES, RAN_OUT, Cause, KernelTrouble, Rule, Severity
 from logdirwatch.parse.broker_log.causes import cause_of
 from logdirwatch.parse.kernel_log.lines import is_no_answer
 from logdirwatch.text.units import human_bytes, human_in, human_ms, human_rate, human_ratio
@@ -97,8 +97,12 @@ _EARLY = {
         "yes, because the array goes on without the member that it lost; replace it before another one fails"
     ),
 }
+_RAN_OUT = {
+    KernelTrouble.NO_SPACE: "writes fail until there is space",
+    KernelTrouble.NO_MEMORY: "the file system gives up where the kernel has no memory for it; the disk is fine",
+}
 _UNANSWERED = "I/O fails while the storage does not answer; there is no evidence against the disk itself"
-_PATH_KINDS = {str(trouble) for trouble in KernelTrouble if trouble.heals} - {KernelTrouble.NO_SPACE}
+_PATH_KINDS = {str(trouble) for trouble in KernelTrouble if trouble.heals} - RAN_OUT
 
 
 def suspect(
@@ -148,8 +152,8 @@ def _next_write_fails(suspicions: Mapping[str, str]) -> str | None:
         return "writes wait or fail until the pool has space"
     if kinds & _OF_DISK:
         return None
-    if KernelTrouble.NO_SPACE in kinds:
-        return "writes fail until there is space"
+    if ran_out := [text for kind, text in _RAN_OUT.items() if kind in kinds]:
+        return ran_out[0]
     is_last = any(fails_next_write(*one) for one in suspicions.items())
     return "the next write takes the directory offline" if is_last else None
 

@@ -6,7 +6,7 @@ from logdirwatch.detect import causes, predicates
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, Verdict
 from logdirwatch.model.evidence.log_dirs import NOT_CONFIGURED
 from logdirwatch.model.vocabulary import Cause, FullBy, KernelTrouble, Rule
-from logdirwatch.parse.os_errors import os_error_in
+from logdirwatch.parse.kernel_log.lines import limit_in
 from logdirwatch.text.units import human_bytes, human_ratio
 from logdirwatch.text.words import counted, short_id, shortened, some_of, until_morning, utc
 
@@ -17,7 +17,7 @@ UNNAMED = "I/O error, device not named: a disk, the path to it, or its mount"
 """What EIO says where neither the kernel nor the broker's log names a device."""
 
 _CAUSES = {
-    Cause.FAILED: "disk failure (not full)",
+    Cause.FAILED: "disk failure, not full",
     Cause.READ_ONLY: "the file system is mounted read-only",
     Cause.PERMISSION: "the broker may not write there",
     Cause.REMOUNT: (
@@ -95,7 +95,8 @@ def _cause(log_dir: LogDirMemory, verdict: Verdict) -> str:
         return _limit(verdict)
     is_named = verdict.device is not None or verdict.decided_by == causes.KERNEL_LOG
     text = UNNAMED if verdict.cause is Cause.FAILED and not is_named else _CAUSES[verdict.cause]
-    return text if verdict.device is None else f"{text}, device {verdict.device}"
+    what, separator, rest = text.partition("; ")
+    return text if verdict.device is None else f"{what} (device {verdict.device}){separator}{rest}"
 
 
 def _full(log_dir: LogDirMemory, verdict: Verdict) -> str:
@@ -112,7 +113,7 @@ def _full(log_dir: LogDirMemory, verdict: Verdict) -> str:
     kernel = log_dir.kernel
     is_pool = any(trouble.kind == KernelTrouble.POOL_FULL for trouble in log_dir.troubles.values())
     if kernel is not None and kernel.cause is Cause.FULL and is_pool:
-        return f"the pool below the volume has no space left{used}, device {kernel.device or 'unknown'}"
+        return f"the pool below the volume (device {kernel.device or 'unknown'}) has no space left{used}"
     more = "inodes, " if log_dir.used_inodes_ratio is None else ""
     return (
         f"no space left for the broker{used}: {more}a quota, a thin pool below or, on btrfs, the chunks for metadata "
@@ -121,8 +122,8 @@ def _full(log_dir: LogDirMemory, verdict: Verdict) -> str:
 
 
 def _limit(verdict: Verdict) -> str:
-    error = os_error_in(verdict.said or "")
-    which = "" if error is None or error.limit is None else f": {error.limit.name}"
+    limit = limit_in(verdict.said or "")
+    which = "" if limit is None else f": {limit.name}"
     return f"a limit of the operating system was reached{which}; the disk is fine"
 
 

@@ -6,7 +6,7 @@ from logdirwatch.model.records import HostLogDir
 from logdirwatch.model.vocabulary import LOST_WAY, Cause, FullBy, KernelTrouble
 from logdirwatch.parse.broker_log.causes import cause_of, full_by
 from logdirwatch.parse.kernel_log import arrays
-from logdirwatch.parse.kernel_log.lines import is_io_error
+from logdirwatch.parse.kernel_log.lines import is_io_error, tells_damage
 from logdirwatch.parse.os_errors import os_error_in
 
 PATH_LOST = "host_path_lost"
@@ -16,6 +16,7 @@ _EXPLAIN = (
     LOST_WAY,
     frozenset({KernelTrouble.POOL_FULL}),
     frozenset({KernelTrouble.NO_SPACE}),
+    frozenset({KernelTrouble.NO_MEMORY}),
     frozenset({KernelTrouble.TIMED_OUT}),
 )
 _NO_DIRECTORY = frozenset({"ENOENT", "ENOTDIR"})
@@ -57,6 +58,8 @@ def explanation(log_dir: LogDirMemory, at_ms: int) -> Trouble | None:
     near = [
         trouble for trouble in reversed(log_dir.troubles.values()) if at_ms - trouble.at_ms <= causes.KERNEL_NEAR_MS
     ]
+    if any(one.kind == KernelTrouble.FILE_SYSTEM_ERROR and tells_damage(one.text) for one in near):
+        near = [one for one in near if one.kind != KernelTrouble.NO_MEMORY]  # which damages nothing
     is_gone = any(one.kind == KernelTrouble.DEVICE_ERROR and not is_io_error(one.text) for one in near)
     for kinds in _EXPLAIN[:-1] if is_gone else _EXPLAIN:
         if found := next((trouble for trouble in near if trouble.kind in kinds), None):

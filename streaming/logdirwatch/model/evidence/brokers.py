@@ -131,6 +131,7 @@ class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
     pool_full: Annotated[str | None, f"{ByKernel}the storage pool is full."] = None
     pool_low: Annotated[str | None, f"{ByKernel}the storage pool is nearly full."] = None
     no_space: Annotated[str | None, f"{ByKernel}its file system has no space or quota left."] = None
+    no_memory: Annotated[str | None, f"{ByKernel}it had no memory for the file system."] = None
 
     @property
     def texts(self) -> list[str]:

@@ -8,6 +8,7 @@ GCP, Splunk.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime, timezone
 from typing import Any
 
 from logdirwatch.parse.broker_log import xml_events
@@ -46,6 +47,7 @@ _LEVEL = compiled(LEVEL, re.IGNORECASE)
 # time=... level=error logger=... msg="..." (logfmt).
 _PAIR = compiled(r'([\w.@]{1,60})=("(?:[^"\\]|\\.){0,65536}"|[^\s"]{0,65536})')
 _PAIRS_FIRST = compiled(r"(?:time|ts|timestamp|level|lvl|logger|severity)=\S")
+_SECOND = compiled(r"[0-9]{1,11}")
 _ESCAPE = compiled(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t"}
 _FRAME = compiled(r"\s+at |\s*\.\.\. \d+ more")
@@ -109,7 +111,16 @@ def _read(fields: Mapping[str, Any]) -> Head | str | None:
         return replace(wrapped, more=(*wrapped.more, *more))
     if not logger and (not _LEVEL.fullmatch(level) or _FRAME.match(message) or _THROWN.match(message)):
         return message.rstrip("\n")
-    return head(_first(fields, _TIMES) or "", level, logger, first, more)
+    return head(_first(fields, _TIMES) or _instant(fields), level, logger, first, more)
+
+
+def _instant(fields: Mapping[str, Any]) -> str:
+    """Return the time that log4j2 writes in two numbers, as ISO 8601; empty if there is none."""
+    second, nano = (_first(fields, (name,)) or "" for name in ("instantepochsecond", "instantnanoofsecond"))
+    if not _SECOND.fullmatch(second):
+        return ""
+    at = datetime.fromtimestamp(int(second), timezone.utc).isoformat().removesuffix("+00:00")
+    return f"{at}.{nano.zfill(9)[:3]}Z"
 
 
 def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:

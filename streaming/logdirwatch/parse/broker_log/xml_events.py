@@ -41,9 +41,10 @@ def fields_of(text: str) -> dict[str, Any] | None:
         return None
     event, *inside = _TAG.finditer(text, begun.start("tag") - 1)
     thrown = [_attributes(tag["attributes"]) for tag in inside if tag["name"] in _THROWN]
+    instant = next((_attributes(tag["attributes"]) for tag in inside if tag["name"] == "Instant"), {})
     causes = "\nCaused by: ".join(": ".join(filter(None, (one.get("name"), one.get("message")))) for one in thrown)
     fields, stack = _attributes(event["attributes"]), _text_behind(_STACK, text)
-    return {**fields, "message": _text_behind(_MESSAGE, text), "thrown": stack or causes}
+    return {"instant": instant, **fields, "message": _text_behind(_MESSAGE, text), "thrown": stack or causes}
 
 
 def _attributes(text: str) -> dict[str, str]:

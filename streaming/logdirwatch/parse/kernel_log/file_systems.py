@@ -15,6 +15,7 @@ SERVER = KernelTrouble.SERVER_NOT_RESPONDING
 HUNG = KernelTrouble.HUNG
 POOL = KernelTrouble.POOL_FULL
 NO_SPACE = KernelTrouble.NO_SPACE
+MEMORY = KernelTrouble.NO_MEMORY
 MEDIUM = KernelTrouble.MEDIUM_ERROR
 PATH = KernelTrouble.PATH_LOST
 FAILED = KernelTrouble.COMMAND_FAILED
@@ -22,7 +23,9 @@ DEGRADED = KernelTrouble.ARRAY_DEGRADED
 
 _EXT = rf"EXT[234]-fs \({NAME}\): "
 # ENOSPC and EDQUOT: nothing is broken, a resource has run out.
-_RAN_OUT = rf"(?:(?:error|errno)[ =:]*-?{numbers_of(Cause.FULL)}\b|No space left|quota exceeded)"
+_RAN_OUT = rf"(?:err(?:or|no)?[ =:]*-?{numbers_of(Cause.FULL)}\b|No space left|quota exceeded)"
+# The number behind ext4's "I/O error" is not an error's but a status of the block layer.
+_NO_MEMORY = rf"(?:(?<!I/O )err(?:or|no)?[ =:]*-?{numbers_of('ENOMEM')}\b|Out of memory|(?:allocate|enough) memory)"
 _JOURNAL = r"(?P<device>dm-\d+|[\w!]+)"
 _XFS = rf"XFS \({NAME}\): "
 _BTRFS = r"BTRFS:? \w+ \(device (?P<device>[\w!-]+)"
@@ -53,6 +56,15 @@ SPACE = (
     (NO_SPACE, rf"{_XFS}(?:.*{_RAN_OUT}|Reserve blocks depleted)"),
     (NO_SPACE, rf"BTRFS:? (?!info)\w+ \(device {NAME}.*{_RAN_OUT}"),
     (NO_SPACE, r"BTRFS:? Transaction aborted \(error -" + numbers_of(Cause.FULL) + r"\)"),
+)
+
+# What it says when the kernel had no memory for it: nothing is damaged, though it may give up for that.
+NO_MEMORY = (
+    (MEMORY, rf"EXT[234]-fs (?:error |warning )?\((?:device )?{NAME}\).*{_NO_MEMORY}"),
+    (MEMORY, rf"JBD2: {_NO_MEMORY} detected .*\bfor {_JOURNAL}"),
+    (MEMORY, rf"{_XFS}.*{_NO_MEMORY}"),
+    (MEMORY, rf"BTRFS:? (?!info)\w+ \(device {NAME}.*{_NO_MEMORY}"),
+    (MEMORY, rf"BTRFS:? Transaction aborted \({_NO_MEMORY}\)"),
 )
 
 EXT = (

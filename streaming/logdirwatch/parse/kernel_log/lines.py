@@ -16,6 +16,7 @@ from logdirwatch.parse.broker_log.heads import cleaned
 from logdirwatch.parse.decoding import Decoder, NotReadableError
 from logdirwatch.parse.kernel_log import devices as kernel_devices
 from logdirwatch.parse.kernel_log import file_systems
+from logdirwatch.parse.os_errors import MEMORY, Limit, os_error_in
 from logdirwatch.parse.patterns import LINE_CHARACTERS, compiled
 
 ERRORS_KEPT = 20
@@ -32,6 +33,7 @@ _TROUBLES = [
         kernel_devices.VOLUMES,
         kernel_devices.PATHS,
         file_systems.SPACE,
+        file_systems.NO_MEMORY,
         file_systems.OTHERS,
         file_systems.EXT,
         file_systems.XFS,
@@ -78,12 +80,25 @@ def tells_damage(text: str) -> bool:
     return _DAMAGE.search(text) is not None
 
 
-_IO_ERROR = compiled(r"I/O error|lost (?:async )?page write|rejecting I/O|device offline error", re.IGNORECASE)
+_IO_ERROR = compiled(
+    r"I/?O (?:error|failure)|lost (?:async )?page write|rejecting I/O|device offline error", re.IGNORECASE
+)
 
 
 def is_io_error(text: str) -> bool:
     """Tell whether a line only says that I/O failed, as it also does without a path and in a full pool."""
     return _IO_ERROR.search(text) is not None
+
+
+def limit_in(said: str) -> Limit | None:
+    """Return the limit that a line of the kernel's or the broker's log reports as reached.
+
+    To a process no memory (ENOMEM) mostly means no more memory maps, to a file system what it says.
+    """
+    told, error = kernel_error(said), os_error_in(said)
+    if told is not None and told.trouble is KernelTrouble.NO_MEMORY:
+        return MEMORY
+    return None if error is None else error.limit
 
 
 def is_no_answer(kinds: Collection[str], error: str | None) -> bool:

@@ -15,6 +15,7 @@ from logdirwatch.model.vocabulary import (
     CLEANER_DEAD,
     LOST_WAY,
     OPEN_FILES,
+    RAN_OUT,
     READ_ERRORS,
     REMOTE_COPY_FAILS,
     TASK_FAILS,
@@ -23,6 +24,7 @@ from logdirwatch.model.vocabulary import (
 )
 from logdirwatch.parse.broker_log.causes import cause_of
 from logdirwatch.parse.kernel_log.lines import is_no_answer
+from logdirwatch.parse.os_errors import MEMORY
 from logdirwatch.parse.os_errors import OPEN_FILES as OPEN_FILES_LIMIT
 from logdirwatch.plan.actions.brokers.investigate import (
     UNAVAILABLE,
@@ -52,8 +54,8 @@ DISK = frozenset({"error_code", "probe", KernelTrouble.MEDIUM_ERROR, KernelTroub
 """The values of ``evidence.why`` that mean a failing disk; the others mean a slow one, or another fault."""
 MOUNT = frozenset({"read_only", "no_directory"})
 """The values that mean a wrong mount; the device below may be healthy, and the data intact."""
-# NO_SPACE ends by itself as well, but what helps is room, not a look at the path.
-WAY = frozenset(trouble for trouble in KernelTrouble if trouble.heals) - {KernelTrouble.NO_SPACE}
+# What ran out ends by itself as well, but what helps is more of it, not a look at the path.
+WAY = frozenset(trouble for trouble in KernelTrouble if trouble.heals) - RAN_OUT
 DAMAGE = frozenset({KernelTrouble.FILE_SYSTEM_ERROR, KernelTrouble.REMOUNTED_READ_ONLY, KernelTrouble.RECORDED_ERROR})
 POOL = frozenset({KernelTrouble.POOL_FULL, KernelTrouble.POOL_LOW})
 DEGRADED = frozenset({KernelTrouble.ARRAY_DEGRADED})
@@ -99,6 +101,11 @@ _FULL = _Look(
     "see what ran out in {path} (blocks, inodes or a quota of {device}) and make room: a write failed for lack of it, "
     "and nothing else is wrong with the disk or the file system; the alert ends by itself once there is room",
     "df -h -- {quoted}; df -i -- {quoted}; repquota -a (ext4), xfs_quota -x -c report (XFS), btrfs filesystem usage",
+)
+_NO_MEMORY = _Look(
+    "see why the kernel had no memory for the file system of {path} (device {device}): nothing is wrong with the disk; "
+    "the alert ends by itself after two quiet hours",
+    f"{MEMORY.shown_by}; {MEMORY.raised_by}",
 )
 _DAMAGED = _Look(
     "the file system of {path} is damaged, without evidence against its disk: {step}; what is lost is copied from "
@@ -179,6 +186,8 @@ def _checked_first(kinds: frozenset[str], probed: Cause, device_error: str | Non
         return _POOLED, f"it {state}, whatever the file system says is free, and writes {then}"
     if (KernelTrouble.NO_SPACE in kinds or probed is Cause.FULL) and not is_certain:
         return _FULL, ""
+    if KernelTrouble.NO_MEMORY in kinds and not is_certain:
+        return _NO_MEMORY, ""
     is_of_way = KernelTrouble.DEVICE_ERROR not in kinds or bool(kinds & LOST_WAY) or is_no_answer(kinds, device_error)
     if kinds & WAY and KernelTrouble.MEDIUM_ERROR not in kinds and is_of_way:
         return _WAY, "; ".join(text for trouble, text in _LOOKS.items() if trouble in kinds)

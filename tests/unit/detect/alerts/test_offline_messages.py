@@ -38,8 +38,8 @@ def why(one):
     [
         (log_dir(), "I/O error, device not named: a disk, the path to it, or its mount"),
         (log_dir(decided_by="host_io_error"), "I/O error, device not named"),
-        (log_dir(decided_by="kernel_log"), "disk failure (not full)"),
-        (log_dir(device="sdb"), "disk failure (not full), device sdb"),
+        (log_dir(decided_by="kernel_log"), "disk failure, not full"),
+        (log_dir(device="sdb"), "disk failure, not full (device sdb)"),
         (log_dir(Cause.LIMIT), "a limit of the operating system was reached"),
         (log_dir(Cause.READ_ONLY), "the file system is mounted read-only"),
         (log_dir(Cause.PERMISSION), "the broker may not write there"),
@@ -49,7 +49,7 @@ def why(one):
 )
 def test_each_cause_has_its_words_and_names_the_device(one, said):
     assert why(one).startswith(said)
-    assert (f", device {one.verdict.device}" in why(one)) is (one.verdict.device is not None)
+    assert (f" (device {one.verdict.device})" in why(one)) is (one.verdict.device is not None)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_a_full_directory_says_what_ran_out_and_the_number_seen(full_by, fields,
 @pytest.mark.parametrize(
     ("cause", "kind", "device", "said"),
     [
-        (Cause.FULL, KernelTrouble.POOL_FULL, "dm-3", "the pool below the volume has no space left, device dm-3"),
-        (Cause.FULL, KernelTrouble.POOL_FULL, None, "the pool below the volume has no space left, device unknown"),
+        (Cause.FULL, KernelTrouble.POOL_FULL, "dm-3", "the pool below the volume (device dm-3) has no space left"),
+        (Cause.FULL, KernelTrouble.POOL_FULL, None, "the pool below the volume (device unknown) has no space left"),
         (Cause.FULL, KernelTrouble.NO_SPACE, "dm-3", "no space left for the broker:"),
         (Cause.FAILED, KernelTrouble.POOL_FULL, "dm-3", "no space left for the broker:"),
     ],
@@ -174,7 +174,7 @@ def test_of_many_directories_three_are_named_with_the_causes_of_three():
 
 
 def test_why_a_directory_was_offline_is_none_where_nobody_knows():
-    assert offline_messages.why_offline(log_dir(device="sdb")) == "disk failure (not full), device sdb"
+    assert offline_messages.why_offline(log_dir(device="sdb")) == "disk failure, not full (device sdb)"
     assert offline_messages.why_offline(log_dir(Cause.UNKNOWN)) is None
     assert offline_messages.why_offline(LogDirMemory()) is None
 

@@ -75,6 +75,29 @@ def test_numbers_are_read_and_other_values_are_not():
 
 
 @pytest.mark.parametrize(
+    ("instant", "at"),
+    [
+        ({"epochSecond": 1_772_988_153, "nanoOfSecond": 730_000_000}, "2026-03-08T16:42:33.730Z"),
+        ({"epochSecond": 1_772_988_153, "nanoOfSecond": 30_999_999}, "2026-03-08T16:42:33.030Z"),
+        ({"epochSecond": 1_772_988_153}, "2026-03-08T16:42:33.000Z"),
+        ({"epochSecond": "soon"}, ""),
+        ({"epochSecond": 99_999_999_999}, "5138-11-16T09:46:39.000Z"),
+        ({}, ""),
+    ],
+)
+def test_the_instant_of_log4j2_is_a_time(instant, at):
+    assert read(instant=instant, **{"@timestamp": None}).at == at
+
+
+def test_so_is_that_of_its_xml_layout():
+    event = (
+        '<Event level="ERROR" loggerName="a.B"><Instant epochSecond="1772988153" nanoOfSecond="730000000"/>'
+        "<Message>said</Message></Event>"
+    )
+    assert read_object(event) == Head("2026-03-08T16:42:33.730Z", "ERROR", "a.B", "said")
+
+
+@pytest.mark.parametrize(
     ("fields", "found"),
     [
         ({"logger": None}, Head(AT, "ERROR", "", "said")),

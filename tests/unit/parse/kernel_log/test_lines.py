@@ -108,6 +108,7 @@ def test_what_heals_by_itself_and_how_loud_it_is():
         "pool_full": (False, "critical", "full"),
         "pool_low": (False, "warning", None),
         "no_space": (True, "critical", "full"),
+        "no_memory": (True, "critical", "limit"),
     }
 
 

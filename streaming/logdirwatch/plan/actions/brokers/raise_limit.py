@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind, FullBy
-from logdirwatch.parse.os_errors import MEMORY_MAPS, OPEN_FILES, os_error_in
+from logdirwatch.parse.kernel_log.lines import limit_in
+from logdirwatch.parse.os_errors import MEMORY_MAPS, OPEN_FILES
 from logdirwatch.plan.actions.action_type import ActionType, frees_as_much
 from logdirwatch.plan.actions.parts import host_notes
 from logdirwatch.plan.actions.progress import not_seen
@@ -20,10 +21,10 @@ QUOTA = "quota"
 
 def raise_limit(away: OfflineLogDirs, proof: OfflineEvidence) -> ProposedAction:
     """Return the remedy for an exhausted limit of the operating system; the disks are healthy."""
-    error = os_error_in(proof.said or "")
+    limit = limit_in(proof.said or "")
     # Without the line nothing tells "Too many open files" from "Map failed": both take several directories offline at
     # once.
-    limits = (OPEN_FILES, MEMORY_MAPS) if error is None or error.limit is None else (error.limit,)
+    limits = (OPEN_FILES, MEMORY_MAPS) if limit is None else (limit,)
     which = " or ".join(limit.name for limit in limits)
     text = f"raise the limit that broker {away.broker} ran into: {which}; its disks are fine"
     steps = [
