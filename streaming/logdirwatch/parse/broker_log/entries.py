@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from logdirwatch.parse.broker_log import xml_events
+from logdirwatch.parse.broker_log import json_lines, xml_events
 from logdirwatch.parse.broker_log.heads import (
     CRI,
     Head,
@@ -23,7 +23,6 @@ from logdirwatch.parse.broker_log.heads import (
     unknown_prefix,
     without_prefix,
 )
-from logdirwatch.parse.broker_log.json_lines import read_object
 from logdirwatch.parse.os_errors import decoded_line
 from logdirwatch.parse.patterns import LINE_CHARACTERS, compiled
 
@@ -92,7 +91,7 @@ class Layout:
         """
         text, vague = cleaned(line), None
         for _ in range(NESTED):
-            found = read_object(text)
+            found = json_lines.read_object(text)
             head = found if isinstance(found, Head) else head_of(text)
             if head is not None and head.level:
                 return head
@@ -236,12 +235,14 @@ class Entries:
     def _take(self, text: str, size: int) -> Iterator[Entry]:
         read = self._layout.read(text)
         if isinstance(read, str) and not self._object:
-            self._object_end = "}" if read.rstrip() == "{" else xml_events.end_of(read)
+            self._object_end = json_lines.end_of(read) or xml_events.end_of(read)
         if isinstance(read, str) and self._object_end is not None:
             yield from self._take_part(read, size, self._object_end)
             return
         if isinstance(read, Head) and self._open is not None and is_aside(read):
             self.understood_lines += 1
+            if read.logger:
+                yield Entry(read.at, read.level, read.logger, read.message)
         elif isinstance(read, Head):
             yield from self._begin(read)
         else:

@@ -85,8 +85,14 @@ _OF_JAVA = compiled(
 )
 # The same, where unified logging (JEP 158) dates it: what it cannot open.
 _LOGGED_BY_JAVA = compiled(r"\[\d+[.,]\d+s\]\[error\s*\]\[logging\s*\] ")
-# Nor do the lines of its garbage collector and of logging libraries; they report no failure.
-_OF_LIBRARIES = compiled(r"\[\d+[.,]\d+s\]\[|SLF4J[:(]|log4j:WARN|Picked up \w+:")
+# Nor do the lines of its garbage collector and of logging libraries; they report no failure. Unified logging may date
+# its lines; it has no blank between its brackets, its levels and its tags are in small letters.
+_OF_LIBRARIES = compiled(
+    rf"\[\d+[.,]\d+s\]\[|\[{DATE}\](?:\[[\w.,+-]{{1,60}}\]){{0,5}}(?:\[(?:trace|debug|info|warning|error) *\])?"
+    r"\[(?:gc|safepoint|os|class|cds|jit|codecache|startuptime|metaspace|pagesize|heap|age|ref|task)[a-z+,]* *\] "
+    r"|SLF4J[:(]|log4j:WARN|Picked up \w+:"
+)
+_JVM_WARNS = compiled(r"(?:OpenJDK|Java HotSpot).*VM warning: ")
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,8 @@ class Head:
 
 def head_of(text: str) -> Head | None:
     """Return the head of an entry, None for a line that begins none."""
+    if _OF_LIBRARIES.match(text) and _LOGGED_BY_JAVA.match(text) is None:
+        return Head("", "INFO", "", text.strip())
     if (dated := _AT.match(text)) is not None:
         text = text[dated.end() :]
         if (found := _dated(dated["at"], text)) is not None:
@@ -111,8 +119,6 @@ def head_of(text: str) -> Head | None:
     if (logged := _LOGGED_BY_JAVA.match(text)) is not None:
         text = text[logged.end() :]
     text = text[max(text.find(STORAGE_TOOL), 0) :]
-    if _OF_LIBRARIES.match(text):
-        return Head("", "INFO", "", text.strip())
     if _OF_JAVA.match(text):
         return Head("", "ERROR", "java", text.strip())
     level = level_of(text)
@@ -120,8 +126,8 @@ def head_of(text: str) -> Head | None:
 
 
 def is_aside(head: Head) -> bool:
-    """Tell whether a line is from the garbage collector or a logging library, which may write anywhere."""
-    return not head.at and not head.logger and _OF_LIBRARIES.match(head.message) is not None
+    """Tell whether a line is a whole entry of the JVM or a logging library, which may write anywhere."""
+    return not head.at and (_OF_LIBRARIES.match(head.message) or _JVM_WARNS.match(head.message)) is not None
 
 
 def _dated(at: str, rest: str) -> Head | None:

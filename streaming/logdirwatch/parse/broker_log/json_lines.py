@@ -70,6 +70,17 @@ def read_object(text: str) -> Head | str | None:
         return None
 
 
+def end_of(text: str) -> str | None:
+    """Return what ends an object that begins with ``text`` and spans several lines, None if none does.
+
+    Its fields may have a line each, or only the lines of a stack trace (``stackTraceAsArray`` of ECS).
+    """
+    line = text.rstrip()
+    if line.startswith("{") and line.endswith("["):
+        return "]}"
+    return "}" if line == "{" else None
+
+
 def _unquoted(text: str) -> str:
     return _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), text[1:-1]) if text[:1] == '"' else text
 
@@ -150,6 +161,8 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
     """Yield the lines of an exception that is a text, or an object with its causes."""
     if isinstance(value, str):
         yield from value.splitlines()
+    elif isinstance(value, list):
+        yield from (line for one in value if isinstance(one, str) for line in one.splitlines())
     elif isinstance(value, dict) and depth:
         written = [value[key] for key in _WRITTEN if isinstance(value.get(key), str)]
         parts = [value[key] for key in (*_CLASSES, *_WORDS) if isinstance(value.get(key), str)]

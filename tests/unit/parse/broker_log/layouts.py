@@ -90,6 +90,16 @@ def _ecs_nested(level, logger, message, exception):
     return _object(**{"@timestamp": ISO, "log": {"level": level, "logger": logger}, "message": message, "error": error})
 
 
+def _ecs_array(*said):
+    found = json.loads(_ecs(*said)[0])
+    stack = found.pop("error.stack_trace", None)
+    first = json.dumps(found)
+    if not stack:
+        return [first]
+    below = [f"\t{json.dumps(line)}," for line in stack.splitlines()]
+    return [f'{first[:-1]}, "error.stack_trace":[', *below[:-1], f"{below[-1][:-1]}]}}"]
+
+
 def _logstash(level, logger, message, exception):
     return _object(
         **{"@timestamp": ISO, "@version": 1, "message": message, "logger_name": logger, "level": level},
@@ -223,6 +233,7 @@ OBJECTS = {
     "Bunyan": _numbered,
     "ECS": _ecs,
     "ECS, nested": _ecs_nested,
+    "ECS, its stack as an array": _ecs_array,
     "Logstash": _logstash,
     "Logback's encoder": _logback,
     "log4j2's JsonLayout": _log4j_object,

@@ -105,7 +105,13 @@ def test_zeros_that_a_loss_of_power_left_do_not_hide_the_line_behind_them():
 
 @pytest.mark.parametrize(
     "aside",
-    ["[0.407s][info][gc] GC(3) Pause Young (Normal) 24M->3M(64M) 2.1ms", "SLF4J: x", "Picked up JAVA_TOOL_OPTIONS: z"],
+    [
+        "[0.407s][info][gc] GC(3) Pause Young (Normal) 24M->3M(64M) 2.1ms",
+        "[2026-03-08T16:42:33.730+0000][gc] GC(3) Pause Young (Normal) 24M->3M(64M) 2.1ms",
+        "[2026-03-08T16:42:33.730+0000][812][info ][gc,start     ] GC(3) Pause Young (Normal)",
+        "SLF4J: x",
+        "Picked up JAVA_TOOL_OPTIONS: z",
+    ],
 )
 def test_a_line_of_the_garbage_collector_within_an_entry_does_not_cut_off_its_exception(aside):
     first, *below = failure().splitlines()
@@ -114,3 +120,11 @@ def test_a_line_of_the_garbage_collector_within_an_entry_does_not_cut_off_its_ex
     (entry,) = [*cut.feed(text.encode()), *cut.end()]
     assert entry.exception == EXCEPTION
     assert (cut.understood_lines, cut.not_understood_lines) == (2, 0)
+
+
+def test_a_warning_of_the_jvm_within_an_entry_stands_alone():
+    first, *below = failure().splitlines()
+    warning = "OpenJDK 64-Bit Server VM warning: Sharing is only supported for boot loader classes"
+    told, entry = entries_of(("\n".join([first, warning, *below]) + "\n").encode())
+    assert (told.message, told.exception) == (warning, "")
+    assert entry.exception == EXCEPTION
