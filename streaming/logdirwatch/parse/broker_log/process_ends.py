@@ -70,6 +70,8 @@ _KAFKA = compiled(r"kafka|confluent-server", re.IGNORECASE)
 _BESIDE_KAFKA = compiled(
     r"connect|mirror|exporter|rest|ui\b|manager|schema|ksql|lag|burrow|zookeeper|cruise|akhq|logdirwatch", re.IGNORECASE
 )
+# The kubelet, which takes away a pod, and with it an emptyDir, when its node lacks disk space or memory.
+_EVICTED = compiled(r'[Ee]viction manager: pod (?:is evicted successfully" pod=")?(?P<pod>[\w.()/-]+)')
 _NAMED = compiled(r"(?P<unit>[\w@.:\\-]+\.(?:service|scope))\b")
 
 
@@ -98,6 +100,8 @@ def _refusal_of(text: str) -> Reason | None:
 def reason_in_log_of_host(line: str) -> tuple[Reason, str] | None:
     """Return how a broker ended, with the wording, if a line of its host's log seems to be about one."""
     line = line[:LINE_CHARACTERS]
+    if (evicted := _EVICTED.search(line)) is not None and _is_of_kafka(evicted["pod"]):
+        return Reason.KILLED, line[evicted.start() :].strip()
     reason = reason_of(line)
     if reason is None:
         return None
@@ -105,6 +109,11 @@ def reason_in_log_of_host(line: str) -> tuple[Reason, str] | None:
         begins = _KERNELS.search(line, 0, java.end())
         return reason, line[begins.start() if begins else java.start() :].strip()
     unit = _NAMED.search(line)
-    if unit is None or not _KAFKA.search(unit["unit"]) or _BESIDE_KAFKA.search(unit["unit"]):
+    if unit is None or not _is_of_kafka(unit["unit"]):
         return None
     return reason, line[unit.start() :].strip()
+
+
+def _is_of_kafka(name: str) -> bool:
+    """Tell whether a unit or a pod is a broker's, not that of a tool beside it."""
+    return _KAFKA.search(name) is not None and _BESIDE_KAFKA.search(name) is None

@@ -20,6 +20,7 @@ MEDIUM = KernelTrouble.MEDIUM_ERROR
 PATH = KernelTrouble.PATH_LOST
 FAILED = KernelTrouble.COMMAND_FAILED
 DEGRADED = KernelTrouble.ARRAY_DEGRADED
+TIMED_OUT = KernelTrouble.TIMED_OUT
 
 _EXT = rf"EXT[234]-fs \({NAME}\): "
 # ENOSPC and EDQUOT: nothing is broken, a resource has run out.
@@ -120,11 +121,17 @@ BTRFS = (
 
 # What ZFS's event daemon logs (zed.d/all-syslog.sh): of a pool with other copies one member is gone, or all are.
 _ZED = r"zed(?:\[\d+\])?: eid=\d+ class="
+_ZPOOL = r"pool='(?P<device>[^']+)'"
 _ZED_STATE = rf"{_ZED}statechange .*\bvdev=(?P<device>[\w!-]+)\S* .*\bvdev_state="
 
 OTHERS = (
     (DEGRADED, rf"{_ZED_STATE}(?:DEGRADED|FAULTED|REMOVED|UNAVAIL)\b"),
-    (DEVICE, rf"{_ZED}io_failure pool='(?P<device>[^']+)'"),
+    (DEVICE, rf"{_ZED}io_failure {_ZPOOL}"),
+    # What no copy of the pool holds intact any more (errors EIO and ECKSUM), what another copy replaced, and I/O that
+    # has not come back for minutes.
+    (MEDIUM, rf"{_ZED}data {_ZPOOL} .*\berr=(?:5|52)\b"),
+    (FAILED, rf"{_ZED}(?:io|checksum|probe_failure) .*\bvdev=(?P<device>[\w!-]+)"),
+    (TIMED_OUT, rf"{_ZED}deadman {_ZPOOL}"),
     # GFS2 names the cluster and its own label, no device.
     (FILE_SYSTEM, r"gfs2: fsid=\S+: (?:fatal: |about to withdraw this file system|(?:File system )?withdrawn\b)"),
     (FILE_SYSTEM, rf"OCFS2: (?:ERROR|abort) \(device {NAME}\): "),

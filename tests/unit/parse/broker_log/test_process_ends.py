@@ -29,6 +29,10 @@ TOLD = [
     (f"{AT} systemd[1]: kafka.service: Main process exited, code=exited, status=137/n/a", "killed"),
     (f"{AT} systemd[1]: kafka.service: start operation timed out. Terminating.", "killed"),
     (f'{AT} earlyoom[99]: sending SIGTERM to process 811 uid 1000 "java": badness 889, VmRSS 8192 MiB', "oom_killed"),
+    (f'{AT} kubelet[9]: eviction_manager.go:627] "Eviction manager: pod is evicted successfully" pod="x/kafka-0"',
+     "killed"),
+    (f"{AT} kubelet[9]: I0308 1 eviction_manager.go:577] eviction manager: pod kafka-0_x(7) is evicted successfully",
+     "killed"),
     (f"{AT} earlyoom[99]: sending SIGKILL to process 811 uid 1000 'java': oom_score 889, VmRSS 8192 MiB", "oom_killed"),
 ]  # fmt: skip
 OF_OTHERS = [
@@ -46,6 +50,8 @@ OF_OTHERS = [
     f'{AT} earlyoom[99]: sending SIGTERM to process 90 uid 1000 "chrome": badness 900, VmRSS 2048 MiB',
     f"{AT} earlyoom[99]: mem avail: 2048 of 64311 MiB ( 3.18%), swap free: 0 of 0 MiB ( 0.00%)",
     f"{AT} bash[7]: exec: java: not found",
+    f'{AT} kubelet[9]: "Eviction manager: pod is evicted successfully" pod="x/kafka-exporter-0"',
+    f'{AT} kubelet[9]: "Eviction manager: pods ranked for eviction" pods=["x/kafka-0"]',
     f"{AT} kernel: EXT4-fs (sdb1): mounted filesystem with ordered data mode",
 ]
 
