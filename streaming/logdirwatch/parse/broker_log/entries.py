@@ -17,6 +17,7 @@ from logdirwatch.parse.broker_log.heads import (
     CRI,
     Head,
     cleaned,
+    container_of,
     head_of,
     is_aside,
     shape_of,
@@ -83,6 +84,8 @@ class Layout:
 
     def __init__(self) -> None:
         self._learnt: re.Pattern[str] | None = None
+        self.container = ""
+        """The container that the last line names; empty if it names none."""
 
     def read(self, line: str) -> Head | str:
         """Return the head of an entry, or what a line adds to the open one.
@@ -90,6 +93,7 @@ class Layout:
         A date without a level may belong to a prefix, so the text behind it is parsed first.
         """
         text, vague = cleaned(line), None
+        self.container = container_of(text)
         for _ in range(NESTED):
             found = json_lines.read_object(text)
             head = found if isinstance(found, Head) else head_of(text)
@@ -188,6 +192,7 @@ class Entries:
         self._parts = Parts()
         self._layout = Layout()
         self._open: Head | None = None
+        self._open_container = ""
         self._more: list[str] = []
         self._below = 0
         self._object: list[str] = []
@@ -252,6 +257,7 @@ class Entries:
     def _begin(self, head: Head) -> Iterator[Entry]:
         yield from self.flush()
         self._open = head
+        self._open_container = self._layout.container
         self.understood_lines += 1
 
     def _take_part(self, text: str, size: int, end: str) -> Iterator[Entry]:
@@ -281,7 +287,9 @@ class Entries:
         self._below += 1
         if xml_events.is_around(text):
             return
-        is_lost = self._open is None or (self._below > ENTRY_LINES and not text[:1].isspace())
+        # Several containers may share a stream: an exception of one is none of another's entry.
+        is_foreign = bool(self._layout.container) and self._layout.container != self._open_container
+        is_lost = self._open is None or is_foreign or (self._below > ENTRY_LINES and not text[:1].isspace())
         if is_lost and text.strip():
             self.not_understood_lines += 1
             self.lines_before_first += not self.understood_lines

@@ -201,10 +201,12 @@ _COORDINATOR = compiled(
     rf"(?:Error loading offsets from|Error loading transactions from transaction log|Failed to load metadata from)"
     rf" (?:partition )?{_PARTITION}"
 )
-_REMOTE_COPY = compiled(rf"Error occurred while copying log segments of partition: (?:[\w-]+:)?{_PARTITION}")
+# ``TopicIdPartition.toString``, whose long form builds before Kafka 3.6 have.
+_OF_TOPIC_ID = r"(?:[\w-]+:|TopicIdPartition\{topicId=[\w-]+, topicPartition=)?"
+_REMOTE_COPY = compiled(rf"Error occurred while copying log segments of partition: {_OF_TOPIC_ID}{_PARTITION}")
 # So ends a run of the task that fails before it copies anything, where the metadata of remote storage cannot be read.
 _REMOTE_TASK = compiled(
-    rf"Current task for (?:topic-)?partition (?:[\w-]+:)?{_PARTITION} received error but it will be scheduled"
+    rf"Current task for (?:topic-)?partition {_OF_TOPIC_ID}{_PARTITION} received error but it will be scheduled"
 )
 _NO_DESCRIPTOR = frozenset({"EMFILE", "ENFILE"})
 _MOVED = compiled(

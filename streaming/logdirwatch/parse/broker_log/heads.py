@@ -195,6 +195,7 @@ _PREFIXES = tuple(
         rf"{_RFC_3339} ",
     )
 )
+_CONTAINER = compiled(rf"(?P<name>\[pod/[^\]]+\]|(?!(?:STATUS|{LEVEL})\b)[\w./-]+(?= *\|))")
 _UNKNOWN = compiled(rf"(?P<prefix>\S.{{0,120}}?[^\w.,-])(?=[\[(]?{DATE}[\])]?[ \t|:,-]+[\[(]?{LEVEL}\b)")
 LONGEST = 500
 _DIGITS = compiled(r"\d+")
@@ -216,6 +217,12 @@ def without_prefix(text: str) -> str | None:
     """Return a line without its first known prefix, None if it has none."""
     found = next((match for pattern in _PREFIXES if (match := pattern.match(text, 0, LONGEST))), None)
     return None if found is None or not found.end() else text[found.end() :]
+
+
+def container_of(text: str) -> str:
+    """Return the pod or the service of compose that a line begins with, empty if it names none."""
+    found = _CONTAINER.match(text)
+    return "" if found is None else found["name"]
 
 
 def unknown_prefix(text: str) -> str | None:

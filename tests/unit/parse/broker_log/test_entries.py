@@ -128,3 +128,11 @@ def test_a_warning_of_the_jvm_within_an_entry_stands_alone():
     told, entry = entries_of(("\n".join([first, warning, *below]) + "\n").encode())
     assert (told.message, told.exception) == (warning, "")
     assert entry.exception == EXCEPTION
+
+
+@pytest.mark.parametrize(("one", "other"), [("kafka-1  | ", "kafka-2  | "), ("[pod/k-0/kafka] ", "[pod/k-1/kafka] ")])
+def test_an_exception_of_one_container_is_none_of_another_ones_entry(one, other):
+    first, thrown, *_ = failure().splitlines()
+    lines = [one + first, other + NOISE.strip(), one + thrown, other + "its own line"]
+    _, noise = entries_of(("\n".join(lines) + "\n").encode())
+    assert noise.exception == "its own line"

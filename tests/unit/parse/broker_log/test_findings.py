@@ -289,7 +289,14 @@ def test_what_recovery_mends_is_no_failure(text):
     assert findings_of(line(text, "org.apache.kafka.storage.internals.log.LogLoader", "WARN")) == []
 
 
-@pytest.mark.parametrize("named", ["Xc3Rr0aVQ0O2m1T0B9f0hA:orders-3", "orders-3"])
+@pytest.mark.parametrize(
+    "named",
+    [
+        "Xc3Rr0aVQ0O2m1T0B9f0hA:orders-3",
+        "TopicIdPartition{topicId=zRimZy3gQf-VBdjdqPdgMA, topicPartition=orders-3}",
+        "orders-3",
+    ],
+)
 def test_a_copy_to_remote_storage_that_fails_names_its_partition(named):
     message = f"[RemoteLogManager=1 partition={named}] Error occurred while copying log segments of partition: {named}"
     logger = "org.apache.kafka.server.log.remote.storage.RemoteLogManager$RLMCopyTask"
