@@ -36,7 +36,21 @@ def _limit():
     return b.alert(cause=Cause.LIMIT), b.facts(b.offline(1, "/d1", Cause.LIMIT), b.directory(1, "/d2"))
 
 
+def _no_memory():
+    said = "EXT4-fs error (device sdb1) in ext4_setattr:5009: Out of memory"
+    found = b.facts(b.offline(1, "/d1", Cause.LIMIT), b.directory(1, "/d2"))
+    return b.alert(cause=Cause.LIMIT, evidence={"said": said, "decided_by": "kernel_log"}), found
+
+
 ADVICE = [
+    Advice(
+        "a file system that the kernel had no memory for",
+        _no_memory,
+        never=("replace_disk",),
+        ready=("raise_limit",),
+        says=("memory of the host or the container", "MemoryMax", "fsck or xfs_repair"),
+        never_says=("max_map_count",),
+    ),
     Advice("room in a directory beside it", _room_beside, first="move_log_dir"),
     Advice("too few file descriptors", _limit, never=("replace_disk",), ready=("raise_limit",)),
 ]

@@ -121,7 +121,8 @@ BTRFS = (
 
 # What ZFS's event daemon logs (zed.d/all-syslog.sh): of a pool with other copies one member is gone, or all are.
 _ZED = r"zed(?:\[\d+\])?: eid=\d+ class="
-_ZPOOL = r"pool='(?P<device>[^']+)'"
+# Up to ZFS 0.7 a pool's name stood without quotes, and without what follows it.
+_ZPOOL = r"pool='?(?P<device>(?<=')[^']+|[^\s']+)"
 _ZED_STATE = rf"{_ZED}statechange .*\bvdev=(?P<device>[\w!-]+)\S* .*\bvdev_state="
 
 OTHERS = (
@@ -129,7 +130,7 @@ OTHERS = (
     (DEVICE, rf"{_ZED}io_failure {_ZPOOL}"),
     # What no copy of the pool holds intact any more (errors EIO and ECKSUM), what another copy replaced, and I/O that
     # has not come back for minutes.
-    (MEDIUM, rf"{_ZED}data {_ZPOOL} .*\berr=(?:5|52)\b"),
+    (MEDIUM, rf"{_ZED}data {_ZPOOL}(?!.*\berr=(?!5\b|52\b))"),
     (FAILED, rf"{_ZED}(?:io|checksum|probe_failure) .*\bvdev=(?P<device>[\w!-]+)"),
     (TIMED_OUT, rf"{_ZED}deadman {_ZPOOL}"),
     # GFS2 names the cluster and its own label, no device.
