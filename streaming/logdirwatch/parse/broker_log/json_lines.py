@@ -47,7 +47,7 @@ _LEVEL = compiled(LEVEL, re.IGNORECASE)
 # time=... level=error logger=... msg="..." (logfmt).
 _PAIR = compiled(r'([\w.@]{1,60})=("(?:[^"\\]|\\.){0,65536}"|[^\s"]{0,65536})')
 _PAIRS_FIRST = compiled(r"(?:time|ts|timestamp|level|lvl|logger|severity)=\S")
-_SECOND = compiled(r"[0-9]{1,11}")
+_SINCE_1970 = compiled(r"(?P<second>1[0-9]{9})(?:(?P<milli>[0-9]{3})|\.(?P<fraction>[0-9]{1,9}))?")
 _ESCAPE = compiled(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t"}
 _FRAME = compiled(r"\s+at |\s*\.\.\. \d+ more")
@@ -122,16 +122,18 @@ def _read(fields: Mapping[str, Any]) -> Head | str | None:
         return replace(wrapped, more=(*wrapped.more, *more))
     if not logger and (not _LEVEL.fullmatch(level) or _FRAME.match(message) or _THROWN.match(message)):
         return message.rstrip("\n")
-    return head(_first(fields, _TIMES) or _instant(fields), level, logger, first, more)
+    return head(_time(fields), level, logger, first, more)
 
 
-def _instant(fields: Mapping[str, Any]) -> str:
-    """Return the time that log4j2 writes in two numbers, as ISO 8601; empty if there is none."""
+def _time(fields: Mapping[str, Any]) -> str:
+    """Return the time as written; a number since 1970, which log4j2 also writes in two, as ISO 8601."""
     second, nano = (_first(fields, (name,)) or "" for name in ("instantepochsecond", "instantnanoofsecond"))
-    if not _SECOND.fullmatch(second):
-        return ""
-    at = datetime.fromtimestamp(int(second), timezone.utc).isoformat().removesuffix("+00:00")
-    return f"{at}.{nano.zfill(9)[:3]}Z"
+    instant = f"{second}.{nano.zfill(9)}"
+    written = _first(fields, _TIMES) or instant
+    if (number := _SINCE_1970.fullmatch(written)) is None:
+        return "" if written is instant else written
+    at = datetime.fromtimestamp(int(number["second"]), timezone.utc).isoformat().removesuffix("+00:00")
+    return f"{at}.{number['milli'] or number['fraction'] or '0':0<3.3}Z"
 
 
 def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:

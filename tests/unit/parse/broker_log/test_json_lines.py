@@ -81,11 +81,14 @@ def test_numbers_are_read_and_other_values_are_not():
         ({"epochSecond": 1_772_988_153, "nanoOfSecond": 30_999_999}, "2026-03-08T16:42:33.030Z"),
         ({"epochSecond": 1_772_988_153}, "2026-03-08T16:42:33.000Z"),
         ({"epochSecond": "soon"}, ""),
-        ({"epochSecond": 99_999_999_999}, "5138-11-16T09:46:39.000Z"),
         ({}, ""),
+        (1_772_988_153_730, "2026-03-08T16:42:33.730Z"),
+        (1_772_988_153, "2026-03-08T16:42:33.000Z"),
+        ("1772988153.73", "2026-03-08T16:42:33.730Z"),
+        (99_999_999_999_999, "99999999999999"),
     ],
 )
-def test_the_instant_of_log4j2_is_a_time(instant, at):
+def test_an_instant_and_a_number_since_1970_are_told_as_a_time(instant, at):
     assert read(instant=instant, **{"@timestamp": None}).at == at
 
 
