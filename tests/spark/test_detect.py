@@ -16,7 +16,7 @@ from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.errors import UserError
-from logdirwatch.jobs.checkpoint import memory
+from logdirwatch.jobs import memory
 from logdirwatch.jobs.queries import detect
 from logdirwatch.jobs.queries.start_state import lowest_positions, memories_of, parsed_states, starting_offsets
 from logdirwatch.model.identity import Origin

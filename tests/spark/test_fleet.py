@@ -9,7 +9,7 @@ import pytest
 
 from logdirwatch.config.stream import CheckpointSettings
 from logdirwatch.fleet.settings import FleetSettings
-from logdirwatch.jobs.checkpoint import memory
+from logdirwatch.jobs import memory
 from logdirwatch.jobs.queries import fleet
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.settings import Settings

@@ -13,9 +13,9 @@ from py4j.protocol import Py4JJavaError
 from logdirwatch.config.stream import CheckpointSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
-from logdirwatch.jobs import application
+from logdirwatch.jobs import application, memory
 from logdirwatch.jobs import runner as runner_module
-from logdirwatch.jobs.checkpoint import memory, repair, unusable
+from logdirwatch.jobs.checkpoint import repair, unusable
 from logdirwatch.jobs.queries.start_state import has_checkpoint
 from logdirwatch.jobs.runner import Runner
 from logdirwatch.jobs.session import without_empty_batches

@@ -33,7 +33,7 @@ def checkpoint(
     context: Context = ctx.obj
     spark_version.require()
     # Spark takes a second to import, which no other command should pay for.
-    from logdirwatch.jobs.checkpoint import memory  # noqa: PLC0415
+    from logdirwatch.jobs import memory  # noqa: PLC0415
 
     is_known = False
     for line in memory.run(context.settings, query.value, cluster, broker):

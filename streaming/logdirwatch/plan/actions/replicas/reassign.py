@@ -192,7 +192,7 @@ def _keys_of(limits: Limits) -> dict[int, tuple[str, ...]]:
     Where they arrive, also the one between directories.
     """
     return {
-        # A replica born in another directory is then moved inside its broker, under that throttle.
+        # A replica created in another directory is then moved inside its broker, under that throttle.
         broker: (*rates, LOG_DIR_THROTTLE) if FOLLOWER_THROTTLE in rates else tuple(rates)
         for broker, rates in limits.brokers.items()
     }
