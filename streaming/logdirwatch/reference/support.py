@@ -129,7 +129,12 @@ def _spark() -> Iterator[str]:
     )
     yield "| Spark | state of `detect` and `fleet` | `fast_lane` | tested |\n|---|---|---|---|"
     yield from map(_spark_row, RELEASES.values())
-    yield "\n| Spark | connectors |\n|---|---|"
+    yield (
+        "\nSpark 4.3 is refused: no release of Delta Lake is made for it. With the connectors for 4.2, the queries "
+        "that raise alerts passed their tests on 4.3.0; a batch that Spark itself writes failed in Delta Lake "
+        "(`NoSuchMethodError`).\n"
+    )
+    yield "| Spark | connectors |\n|---|---|"
     for release in RELEASES.values():
         yield f"| {release.minor} | {', '.join(f'`{name}`' for name in release.connectors)} |"
     yield "\n| Databricks runtime | Spark | logdirwatch |\n|---|---|---|"
