@@ -45,6 +45,15 @@ FOUND = [
             Event(78, "topic_is_deleted", 472_230),
         ),
     ),
+    (
+        75_012_014,
+        (
+            Event(29, "request_is_lost", 985_192),
+            Event(35, "throttles_are_cleared", 577_488),
+            Event(38, "request_is_lost", 631_541),
+            Event(40, "answer_is_lost", 81_814),
+        ),
+    ),
 ]
 """Schedules that broke a law, with the fewest events that it takes."""
 DEFECTS = {

@@ -134,6 +134,8 @@ class Laws:
         self._seen: set[Held] = set()
         """The copies of others that a person has seen who went on."""
         self._unthrottled_ticks = 0
+        self.is_lost = False
+        """Whether a request or its answer was lost since the last tick."""
         self.is_meddled = False
         """Whether somebody else moved something, or started a broker with empty disks."""
         self.has_turned = False
@@ -375,7 +377,9 @@ class Laws:
             held for held, rate in rates.items() if held in fast or rate < self.kafka.unthrottled_bytes_per_s
         }
         sees = is_alive and not self.kafka.dead and self._may_change()
-        self._unthrottled_ticks = self._unthrottled_ticks + 1 if fast and sees else 0
+        # An execution that has noticed it, and whose request or its answer was lost, asks again at the next tick.
+        self._unthrottled_ticks = self._unthrottled_ticks + (not self.is_lost) if fast and sees else 0
+        self.is_lost = False
         if self._unthrottled_ticks == NOTICED_TICKS:
             self._break("a copy of ours runs without a throttle, and nobody notices", fast[0])
 

@@ -77,7 +77,7 @@ class Edges:
     def look(self, step: Step | None, limits: Sequence[Limit]) -> Seen:
         """See ``execute.run.Cluster``."""
         self.others.edge("before a look")
-        if self.others.loses("an answer is lost"):
+        if self._loses("an answer is lost"):
             raise NoAnswerError("lost")
         asked = {(one.entity, one.name) for one in limits}
         self.laws.unanswered |= asked
@@ -105,7 +105,7 @@ class Edges:
         if not self.kafka.has_acl or (self.kafka.has_policy and isinstance(call, ChangeConfig)):
             self.laws.refused(call)
             raise RefusedError("not authorized" if not self.kafka.has_acl else "refused by a policy")
-        if self.others.loses("a request is lost"):
+        if self._loses("a request is lost"):
             self.laws.refused(call)
             raise NoAnswerError("lost")
         rates, begins = self.laws.rates(), self.laws.calling(call)
@@ -118,10 +118,15 @@ class Edges:
         self.laws.did(call, US)
         self.laws.around(call, rates)
         self.others.log.append(f"WE {call}")
-        if self.others.loses("an answer is lost"):
+        if self._loses("an answer is lost"):
             raise NoAnswerError("lost")
         self.laws.known |= begins
         self.others.edge("after a call")
+
+    def _loses(self, what: str) -> bool:
+        is_lost = self.others.loses(what)
+        self.laws.is_lost |= is_lost
+        return is_lost
 
 
 def _late(seen: Seen, last: Seen) -> dict[Key, PartitionSeen]:
